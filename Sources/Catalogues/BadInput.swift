@@ -6,7 +6,8 @@ package struct BadInput: Error, CustomStringConvertible {
     package let column: Int?
     package let columnName: String?
     package let reason: String
-    /// Whether a field's text isn't valid for its column's type, so that a text column would accept it.
+    /// Whether the field's text isn't a value of its column's type, or isn't written like the column's other keys. A
+    /// text column would usually accept the field.
     package var isOfType = false
     /// The remedy with which an import would accept the field or row, if any.
     package var remedy: ImportRemedy?
@@ -35,7 +36,7 @@ package struct UnreadableFile: Error, CustomStringConvertible {
     package var description: String { "\(path) \(reason)" }
 }
 
-/// A remedy with which a file, a field or a row can be imported. A tool says with which option.
+/// A remedy with which a file, a field or a row can be imported. A tool names the option for it.
 package enum ImportRemedy: Equatable, Sendable {
     /// The entity gets the columns that it lacks.
     case addColumns
@@ -43,8 +44,8 @@ package enum ImportRemedy: Equatable, Sendable {
     case key
     /// Related objects are named by a value instead of by their numbers.
     case relation
-    /// The user gives the delimiter of the columns, which is the character that was found, or a comma. Only CSV has
-    /// delimiters.
+    /// The user gives the delimiter of the columns, which is the character that was found, or a comma. If `isCSV` is
+    /// false, the user must also give the format CSV, the only one with a choice of delimiters.
     case delimiter(UInt8, isCSV: Bool)
     /// The user gives the type of a column, so that its name counts as known (`ToldColumns`).
     case typeOfColumn

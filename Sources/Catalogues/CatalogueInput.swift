@@ -18,7 +18,7 @@ package struct CatalogueInput {
     package var delimiter: UInt8?
     /// The bytes to read instead of the file; nil for files and pipes.
     let bytes: [UInt8]?
-    /// The bytes of a pipe; nil for a file, which can be opened again.
+    /// The bytes of a pipe; nil for a file or bytes in memory, which can be read again.
     let pipe: ReplayedBytes?
     /// The maximum length of a line without its end, in bytes; for CSV, the maximum total length of a row's values.
     let longestLine: Int

@@ -1,10 +1,10 @@
 package import FetchIndexValues
 
 /// The texts of values in fields of catalogues; each text is read back exactly. The texts equal `Value.description`,
-/// except for booleans, negative zero, infinities, NaN, and dates with fractions of a millisecond.
+/// except for booleans, doubles (2.0 instead of 2), and dates with fractions of a millisecond.
 extension Value {
-    /// Reads a field. Returns nil if the type can't represent the text exactly, for example a number with too many
-    /// digits.
+    /// Reads a field. Returns nil if the text isn't a value of the type, or if the type would change it: for example, a
+    /// double that wouldn't print the same digits again, or a decimal of more than 38 digits.
     package init?(catalogueText text: String, as type: ValueType) { self.init(exactly: text, as: type) }
 
     /// The text of the value, for values other than null.

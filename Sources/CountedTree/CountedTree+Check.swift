@@ -131,7 +131,9 @@ private struct Checker {
         for number in 1..<max(1, contents.keys.count - first) {
             let shared = zip(inlineKey(number), inlineKey(number & (number - 1))).prefix { $0 == $1 }.count
             if shared != contents.cells[first + number].sharedLength {
-                defects.append("slot \(first + number) of node \(node) shares \(shared) bytes, but says otherwise")
+                defects.append(
+                    "slot \(first + number) of node \(node) shares \(shared) bytes with an earlier key, but stores another length"
+                )
             }
         }
     }

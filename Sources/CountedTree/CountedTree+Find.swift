@@ -4,8 +4,9 @@ package struct Rank: Equatable, Sendable {
     /// The number and the total weight of the entries with lesser keys.
     package let before: Measure
     package let isPresent: Bool
-    /// The weight and the summary of the key's entry; 0 and empty if the tree lacks the key.
+    /// The weight of the key's entry; 0 if the tree lacks the key.
     package let weight: Int
+    /// The summary of the key's entry; empty if the tree lacks the key or has no summaries.
     package let summary: [UInt8]
 }
 
@@ -67,8 +68,9 @@ extension CountedTree {
         }
     }
 
-    /// Calls the body with the first entry whose weight, added to the weights of all entries before it, exceeds
-    /// `weight`; and with the measure of the entries before it. Traps unless 0 <= weight < total weight. O(log n).
+    /// Finds the first entry whose weight, added to the weights of all entries before it, exceeds `weight`. Calls the
+    /// body with this entry and the measure of the entries before it. Traps unless 0 <= weight < total weight. O(log
+    /// n).
     package func entry(
         atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
@@ -130,7 +132,7 @@ extension CountedTree {
     }
 
     /// Finds the last slot whose key is `key` or less. If all keys are greater, returns a branch's first slot, which
-    /// has no key, or -1 for a leaf. O(log slots + bytes of the key), if no long key has to be read.
+    /// has no key, or -1 for a leaf. O(log slots) comparisons.
     func lastSlot(upTo key: RawSpan, in view: NodeView) throws -> (slot: Int, isEqual: Bool) {
         let first = view.firstKeySlot
         let keyCount = view.slotCount - first

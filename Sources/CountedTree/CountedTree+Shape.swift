@@ -2,8 +2,9 @@
 package struct TreeShape: Sendable, Equatable {
     /// The number of nodes on each level, beginning with the leaves.
     package var nodes: [Int] = []
-    /// The total length in bytes of the leaves that were read, and the number of these leaves.
+    /// The total length in bytes of the leaves that were read.
     package var leafBytes = 0
+    /// The number of leaves that were read.
     package var leavesRead = 0
 
     /// The mean length of the leaves that were read, as a fraction of the capacity; nil for a tree without nodes.
@@ -32,7 +33,7 @@ extension CountedTree {
                 try read(node, level: level) { view in
                     for slot in 0..<view.slotCount { children.append(view.child(of: try view.cell(at: slot))) }
                 }
-                // Damaged branches may contain one node many times.
+                // Damaged branches may lead to one node many times, so that the array would grow exponentially.
                 guard children.count <= count else {
                     throw TreeError.corrupted(node: node, "it leads to more nodes than the tree has entries")
                 }

@@ -2,7 +2,7 @@ extension CountedTree {
     /// Computes the summary of the entries with these ranks; empty in a tree without summaries. Traps if a rank is
     /// outside of the tree. O(log n).
     package func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
-        precondition(ranks.lowerBound >= 0 && ranks.upperBound <= count, "Ranks must be those of the tree's entries.")
+        precondition(ranks.lowerBound >= 0 && ranks.upperBound <= count, "A rank is outside of the tree.")
         guard let sum = summarizer?.begin() else { return [] }
         if !ranks.isEmpty { try add(ranks, of: root.node, level: root.level, to: sum) }
         return sum.take()

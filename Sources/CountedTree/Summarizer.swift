@@ -21,7 +21,7 @@ package protocol RunningSummary: AnyObject {
     /// unknown, for example because the removed value may be the greatest one. The caller must then add all remaining
     /// summaries to a new total.
     func remove(_ summary: RawSpan) -> Bool
-    /// Returns the summary of everything added since the last call, and resets the total.
+    /// Returns the total as a summary, and resets it.
     func take() -> [UInt8]
 }
 
@@ -35,11 +35,11 @@ struct CellForm: Equatable, Sendable {
 }
 
 extension RunningSummary {
-    /// Returns the new summary of a node's entries: `old`, with the summaries of entries that are `coming` added, and
-    /// of entries that are `going` removed. Returns nil if the new summary can't be computed from these. Adds before it
-    /// removes, so that the greatest value can be removed if a greater one is added.
+    /// Returns the new summary of some entries: `old` plus the summaries in `coming`, minus those in `going`. Returns
+    /// nil if the new summary can't be computed from these. Adds before it removes, so that the greatest value can be
+    /// removed if a greater one is added.
     package func change(_ old: RawSpan, coming: [[UInt8]], going: [[UInt8]]) throws -> [UInt8]? {
-        // If both lists are equal, the sum stays the same, whatever its values: entries only moved within the node.
+        // If both lists are equal, the sum stays the same, whatever its values: the entries only moved.
         if coming == going { return [UInt8](copying: old) }
         try add(old)
         for summary in coming { try add(summary.span.bytes) }

@@ -33,8 +33,8 @@ package struct TreeBuilder: ~Copyable {
 
     package var count: Int { measure.count }
 
-    /// Adds an entry. Throws `TreeError.corrupted` if its key isn't greater than the last one, since damaged records
-    /// may contain the same key twice, or if the entry is too long for a node.
+    /// Adds an entry. Throws `TreeError.corrupted` if its key isn't greater than the last one (damaged records may
+    /// contain a key twice), or if the entry is too long for a node.
     package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
         // Most keys are short. The leaf compares a short key with its last key, without creating an array.
         if key.byteCount <= maximumInlineKey && longKey.isEmpty {

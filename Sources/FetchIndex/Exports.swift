@@ -1,4 +1,4 @@
-// This module is exported, so that programs need only `import FetchIndex`.
+// These modules are exported, so that programs need only `import FetchIndex`.
 @_exported public import FetchIndexModels
 @_exported public import FetchIndexPredicates
 @_exported public import FetchIndexValues

@@ -1,6 +1,6 @@
 extension Environment {
-    /// The maximum number of attempts to check a pinned state: a writer may replace the newest state before it's
-    /// pinned.
+    /// The maximum number of attempts to check a state: after a state was pinned, two commits may have overwritten its
+    /// meta page before the walk reads that page.
     private static let pinningTries = 100
 
     /// Checks all pages of an environment's newest state without opening a table, so that LMDB reads only the meta

@@ -54,9 +54,9 @@ extension Environment {
     }
 
     /// Replaces a folder's data file by a compact copy, and returns the sizes of both. Throws `InUse` if any process
-    /// has the environment open, because that process would go on with the old file. A process that opens the
-    /// environment during the compaction waits. If this process dies, the folder has either the old file or the new
-    /// one.
+    /// has the environment open, because that process would go on with the old file; a process that opened it without a
+    /// lock isn't noticed. A process that opens the environment during the compaction waits. If this process dies, the
+    /// folder has either the old file or the new one.
     package static func compact(at path: String) throws -> (bytesBefore: Int, bytesAfter: Int) {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
@@ -155,7 +155,7 @@ extension Environment {
 
 /// LMDB's own lock, held exclusively: an fcntl lock on the first byte of the lock file. A process that has the
 /// environment open holds it shared, unless it opened the environment without a lock. So while this lock is held, no
-/// other process has the environment open, and a process that opens it waits.
+/// other process has the environment open with a lock, and a process that opens it with one waits.
 private struct EnvironmentLock: ~Copyable {
     private let file: OpenFile
 

@@ -115,8 +115,8 @@ extension Environment {
         return false
     }
 
-    /// Sets the data file's descriptor to be closed in child processes. Returns false if it's a standard descriptor, to
-    /// which the process could print. mdb_env_get_fd
+    /// Sets the data file's descriptor to be closed in programs that this process starts. Returns false if it's a
+    /// standard descriptor, to which the process could print. mdb_env_get_fd
     static func closeWhenExecuting(_ handle: OpaquePointer) throws(LMDBError) -> Bool {
         var file: CInt = -1
         try check(mdb_env_get_fd(handle, &file))

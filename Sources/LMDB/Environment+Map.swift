@@ -46,8 +46,8 @@ extension Environment {
         }
     }
 
-    /// Throws if a call that writes has failed, like `check`. If the map is full, sets `isMapFull`, so that the next
-    /// transaction enlarges the map.
+    /// Throws if a call that writes has failed, like `check`. If the map is full, throws `MapFull`, and sets
+    /// `isMapFull`, so that the next transaction enlarges the map.
     func checkWrite(_ code: CInt) throws {
         // If the disk is full, fewer bytes are written than requested, which LMDB reports as EIO.
         if code == EIO, isDiskFull { throw LMDBError(rawValue: ENOSPC) }
@@ -82,7 +82,7 @@ extension Environment {
     }
 
     /// Doubles the map if a write found it full, or if more than three quarters of it are used. If address space is
-    /// scarce, the map grows by less. Does nothing while a transaction of this process is open.
+    /// scarce, the map grows by less or not at all. Does nothing while a transaction of this process is open.
     func makeRoom() {
         remap { info in
             let used = (info.me_last_pgno + 1) * pageSize

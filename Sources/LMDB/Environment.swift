@@ -6,8 +6,7 @@ package import Synchronization
 /// An open LMDB environment: a folder with a data file, which is mapped into memory, and a lock file.
 ///
 /// A process opens the same files only once, because LMDB's file locks require it. Opening them again returns the same
-/// object.
-/// LMDB doesn't work on network file systems, because its locks are in shared memory.
+/// object. LMDB doesn't work on network file systems, because its locks are in shared memory.
 package final class Environment: Sendable {
     package struct Options: Sendable {
         package var durability = Durability.full
@@ -31,8 +30,8 @@ package final class Environment: Sendable {
     let dataFile: FileIdentity
     /// The identity of the open lock file; nil if the environment was opened without a lock.
     let lockFile: FileIdentity?
-    /// The folder's state at the last time when both files were found at their paths and the state was settled: every
-    /// later change of the folder then shows as another state. Nil before that.
+    /// The folder's state when the files were last found at their paths. Only a settled state is kept: every later
+    /// change of the folder shows as another state. Nil before the first such state.
     let folderInPlace = Mutex<FolderState?>(nil)
     /// Whether the file's pages are as long as the system's. If so, an address in the map shows where its page begins.
     let hasSystemPages: Bool
@@ -41,7 +40,8 @@ package final class Environment: Sendable {
     private let gate: FolderGate
     // An MDB_env may be used on any thread. It's closed once, under the gate's lock.
     nonisolated(unsafe) let handle: OpaquePointer
-    /// The number of open transactions of this process. The map is resized only while no other transaction is open.
+    /// The number of this process's transactions that are open or being begun. The map is resized only while none is
+    /// open.
     let openTransactions = Mutex(0)
     let openTables = Mutex<[String: Table]>([:])
     /// Whether the write transaction, of which only one exists at a time, has written anything.

@@ -23,8 +23,8 @@ enum EnvironmentRegistry {
     private enum Found: Sendable {
         case nothing
         case open(Environment)
-        /// An open environment has one of the two files at the path, but not both. The environment is nil if its last
-        /// owner is just releasing it.
+        /// An open environment has one of the two files at the path, but not both. Or an environment with one or both
+        /// of them is just being closed under another folder's gate; it's nil in this case.
         case moved(Environment?)
     }
 

@@ -73,8 +73,8 @@ extension Environment {
     }
 
     /// Begins a transaction with mdb_txn_begin. First enlarges a map that a write found full. Readers do this too,
-    /// because the map can't grow while a reader is open, even if this process writes later. If another process wrote
-    /// past the end of the map, enlarges the map and tries again.
+    /// because the map couldn't grow for a later write of this process while the reader is open. If another process
+    /// wrote past the end of the map, enlarges the map and tries again.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
         if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in

@@ -10,7 +10,7 @@ public struct AttributeDescription: Sendable {
     /// 511 bytes; a value of up to 500 bytes without zero bytes always fits.
     public let isUnique: Bool
     /// The value in objects that were saved before the attribute was added, and in a new object before the attribute is
-    /// set. It's fixed when the attribute is added to a store.
+    /// set. It's fixed when the attribute is added to a store, or when a migration moves its values to a new slot.
     public var defaultValue: Value { extras?.defaultValue ?? .null }
     /// The attribute's name in an older model: adding the attribute to a store that has an attribute of that name
     /// renames the stored one.

@@ -20,8 +20,8 @@ extension Entity {
             }
     }
 
-    /// Whether two entities have equal attributes and unique constraints, so that a record that is valid for one is
-    /// valid for the other.
+    /// Whether two entities have equal attributes and unique constraints, so that attribute values that are valid for
+    /// one are valid for the other.
     package func hasSameRules(as other: Entity) -> Bool {
         Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
     }

@@ -30,7 +30,7 @@ extension Model {
         return hierarchy(of: outer).contains(inner)
     }
 
-    /// The numbers of the topmost superentity of an entity and of all its subentities, at any depth.
+    /// The numbers of an entity's topmost superentity and of all subentities of that one, at any depth.
     package func family(of number: Int) -> [Int] { hierarchy(of: superentities(of: number).last ?? number) }
 
     /// The entities, each after its superentity.

@@ -69,8 +69,8 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format.
-    /// If a format is nested nearly as deeply as allowed, the added parentheses may exceed the allowed depth.
+    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format:
+    /// if that was nested nearly as deeply as allowed, the canonical format may be nested too deeply to be parsed.
     public var description: String { syntax.description }
 }
 

@@ -108,8 +108,8 @@ package final class KeySorter {
 
     private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(memory.entries.elements) }
 
-    /// Sorts the keys in memory, so that a merge can begin immediately. If the sorter has runs, writes these keys to
-    /// another run, since reading the runs needs the memory.
+    /// Sorts the keys in memory, so that a merge of the `first` least keys can begin immediately. If the sorter has
+    /// runs, writes these keys to another run, since reading the runs needs the memory.
     package func sort(first: Int = .max) throws {
         if isSorted(first: first) { return }
         if !runs.isEmpty && memory.entries.count > 0 { return try spill(isLast: true) }

@@ -11,8 +11,8 @@ package enum SortingError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .noMemory: "the system has too little memory for sorting keys"
-        case .fileFailed(let error): "a temporary file in the store's folder cannot be used: \(error)"
-        case .fileDamaged: "a temporary file in the store's folder was damaged on the disk"
+        case .fileFailed(let error): "a temporary file for sorting keys cannot be used: \(error)"
+        case .fileDamaged: "a temporary file of sorted keys was damaged on the disk"
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
 /// A number parsed from text: a sign, digits with a point, and an exponent. All digits are kept, so that a caller can
-/// check whether a type can represent the number exactly.
+/// check whether a value of a type would have the same digits.
 ///
 ///     -  0 0 1 2 . 5 0  e  - 3
 ///            ^   ^         significant digits 1 2 5; the unit of the last one is 10^(-1 - 3)
@@ -102,7 +102,7 @@ package struct NumberText {
     }
 
     /// Whether `Decimal` represents the number exactly. False also for some numbers that `Decimal` can represent: those
-    /// of 39 digits, and those whose last significant digit is above 10^127.
+    /// of 39 digits, and those whose last significant digit is above 10^127 or below 10^-127.
     package var isDecimal: Bool { significantCount <= Self.mostDecimalDigits && (-127...127).contains(lastPower) }
 
     /// Whether the nearest double prints these digits again, at this length or in its shortest form.

@@ -55,9 +55,11 @@ extension Value: CustomStringConvertible {
 
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
-    /// Parses a value from a file without loss: a date in the form of `exactText`, other values in the forms that
-    /// `init(_:as:)` reads, and also the doubles inf, -inf and nan. Returns nil if the type can't represent the number
-    /// exactly, for example a decimal of more than 38 digits, or if a URL would print differently.
+    /// Parses a text for an import or a migration without loss: a date in the forms that `Date.init(exactText:)` reads,
+    /// a double or a decimal in decimal digits, other values in the forms that `init(_:as:)` reads, and also the
+    /// doubles inf, -inf and nan. Returns nil if the text isn't such a value, for a double that wouldn't print the same
+    /// digits again, for a decimal of more than 38 digits or whose last digit is above 10^127 or below 10^-127, and for
+    /// a URL that would print differently.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:

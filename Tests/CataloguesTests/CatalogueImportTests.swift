@@ -34,7 +34,7 @@ import Testing
         return NoError()
     }
 
-    @Test func rowsAreCounted() throws {
+    @Test func insertedUpdatedUnchangedAndDeletedRowsAreCounted() throws {
         let first = try imported(request("code,title\n1,a\n2,b\n3,c\n", key: "code"))
         #expect(first.counts.inserted == 3 && first.commit > 0 && first.deletedCount == nil)
         var second = try request("code,title\n1,a\n2,x\n4,d\n", key: "code")

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Malformed and unusual files are read, perhaps without bad lines, or refused. Errors say what is wrong.
+/// Malformed and unusual files are refused, or read without their bad lines. Errors say what is wrong.
 @Suite struct HostileFileTests {
     @Test(arguments: CatalogueFormat.allCases) func aFileMayMixDifferentLineEnds(format: CatalogueFormat) {
         let (header, rows): (String?, [String]) =

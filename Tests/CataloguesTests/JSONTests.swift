@@ -85,7 +85,9 @@ import FetchIndexValues
             ("1e3", 1000), ("1.0", 1), ("-2.50E+1", -25), ("100e-2", 1), ("0.0012e4", 12), ("1000.000e-003", 1),
             ("9007199254740993.0", 9_007_199_254_740_993), ("9223372036854775807.0", .max),
             ("-922337203685477580.8e1", .min), ("1e18", 1_000_000_000_000_000_000),
-        ] as [(String, Int64?)]) func aNumberIsAnIntegerByItsDigits(digits: String, whole: Int64?)
+        ] as [(String, Int64?)]) func aNumberIsReadAsAnIntegerOnlyIfItsDigitsMakeOneExactly(
+            digits: String, whole: Int64?
+        )
     {
         #expect(scalar(digits) == .number(digits))
         #expect(scalar(digits)?.value(as: .integer) == whole.map { .integer($0) })
@@ -137,7 +139,7 @@ import FetchIndexValues
         #expect(long.error == "f, line 1: the line is longer than 10 bytes")
     }
 
-    @Test func wholeNumbersBeyond64BitsAreInferredAsDecimals() {
+    @Test func digitsThatNeitherIntegersNorDoublesKeepAreInferredAsDecimals() {
         let digits = "12345678901234567890"
         let source = try? JSONLinesSource(
             CatalogueInput("f", bytes: Array("{\"a\":\(digits),\"b\":1.5,\"c\":1,\"d\":null}".utf8)))

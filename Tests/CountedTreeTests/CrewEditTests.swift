@@ -95,7 +95,7 @@ private final class ReadableByThreads: NodeStore {
         return ReadableByThreads(base, reads)
     }
 
-    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) { preconditionFailure("A fork's base is only read.") }
-    func allocate() -> NodeNumber { preconditionFailure("A fork's base is only read.") }
-    func free(_ node: NodeNumber) { preconditionFailure("A fork's base is only read.") }
+    func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) { preconditionFailure("A fork wrote to its base.") }
+    func allocate() -> NodeNumber { preconditionFailure("A fork wrote to its base.") }
+    func free(_ node: NodeNumber) { preconditionFailure("A fork wrote to its base.") }
 }

@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    /// The second cell's shared length is truncated, greater than its base, or valid.
+    /// The second cell's shared length is truncated, greater than the first key's length, or valid.
     @Test func aSharedLengthIsReadOnlyInsideItsCell() throws {
         let form = CellForm(isWeighted: false, maximumSummary: nil)
         for last in [[255], [255, 1], [255, 255, 255], [255, 1, 0], [1, 98]] as [[UInt8]] {
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    /// The last cell claims to share more bytes than the key before it, its base or the node has.
+    /// The last cell claims to share more bytes with an earlier key than that key has.
     @Test func aWalkThrowsOnATooLargeSharedLength() {
         let store = MemoryNodeStore(capacity: 256)
         let root = TreeRoot(node: 1, measure: Measure(count: 3, weight: 3), isWeighted: false)

@@ -153,7 +153,7 @@ private enum Operation: CaseIterable {
     }
 }
 
-/// A node store that fails at a given call.
+/// A node store whose calls fail after a given number of them.
 final class FailingNodeStore: NodeStore {
     struct Failure: Error {}
 

@@ -136,7 +136,7 @@ import Testing
 
     /// Summaries and separators are so long that two cells nearly fill a node. The tree's low level shows that its
     /// branches still have two children or more.
-    @Test func twoCellsAlwaysFitIntoANode() throws {
+    @Test func twoCellsOfTheGreatestLengthFitIntoANode() throws {
         var built = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
         let summary = [UInt8](repeating: 1, count: Wide.length)
@@ -204,7 +204,8 @@ import Testing
 }
 
 @Suite struct DamagedNodeTests {
-    /// Two bits of each byte of each node are flipped in turn. Every operation returns or throws, and never traps.
+    /// One byte of one node at a time has its highest and lowest bit flipped, for all bytes of all nodes. Every
+    /// operation returns or throws, and never traps.
     @Test(arguments: [false, true]) func flippedBytesOfNodesNeverTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)

@@ -37,8 +37,9 @@ import Testing
         #expect(isFound)
     }
 
-    /// If LMDB deleted such a value, it would free as many pages as the value's first page counts: four billion, which
-    /// takes a minute and all memory, or a page of another value.
+    /// The first page of each value states a wrong number of pages. If LMDB deleted such a value, it would free that
+    /// many pages: four billion, which would take a minute and all memory; or three, the last of which is a page of
+    /// another value.
     @Test(arguments: [UInt32.max, 3]) func aLongValueWhosePagesAreMiscountedIsNotDeleted(count: UInt32) throws {
         let value = [UInt8](repeating: 7, count: 5000)
         do {

@@ -168,7 +168,7 @@ import FetchIndexValues
         func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws { throw Failed() }
     }
 
-    @Test func aBuildOfADroppedEntityFailsAndLeavesNoCache() throws {
+    @Test func aBuildFailsAndLeavesNoCacheIfItsEntityIsDroppedMeanwhile() throws {
         var isDropped = false
         let request = try request { _, _ in
             if isDropped { return }

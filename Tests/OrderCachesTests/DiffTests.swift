@@ -35,8 +35,8 @@ import Testing
 
 /// The events between two states. A failure message shows the old rows, the change and the new rows side by side.
 @Suite struct OrderDiffTests {
-    /// Applies random edits to an order in memory. The change must lead from the old rows to the new ones, which
-    /// sorting and grouping all rows gives.
+    /// Applies random edits to an order in memory. The change must lead from the old rows to the new ones. Sorting and
+    /// grouping all rows again gives the expected new rows.
     @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func replayingAChangeOnTheOldOrderGivesTheNewOrder(
         order: TestOrder, seed: UInt64
     ) throws {

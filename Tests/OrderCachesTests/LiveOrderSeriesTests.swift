@@ -125,8 +125,8 @@ import Testing
             }
         }
 
-        /// Takes a step while a random node is missing. If the step fails, returns nil; the live order must then be
-        /// unchanged.
+        /// Takes a step while a random node is missing. Returns nil if the step fails, after which the live order must
+        /// be unchanged, or if no node has the random number.
         private mutating func takeWithoutANode(
             _ step: Step, from old: Rows, _ comment: String
         ) throws -> OrderChange<RecordKey>? {

@@ -46,8 +46,9 @@ import Testing
         return prepared
     }
 
-    /// Writes changes, and opens a cache with the known changes in the same transaction. If the change of the opened
-    /// order is pending, sets it to the prepared change.
+    /// Writes `changes`, and opens the cache in the same transaction. The engine takes `known` for the changes, instead
+    /// of reading them from the log, unless `prepared` has the cache's new order already. Such an order is opened
+    /// before its change is computed (`pending`); it then gets the change that `prepared` computes.
     private func write(
         _ changes: [RecordChange], bringing cache: CacheRequest, known: [RecordChange],
         _ prepared: CacheEngine.PreparedOrders

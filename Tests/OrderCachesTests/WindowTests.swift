@@ -8,7 +8,7 @@ import Testing
 
 /// Every window on small orders, compared with the slice of the rows that it must show.
 @Suite struct WindowTests {
-    /// The numbers of records: none, one, and up to nine in up to five sections. Some of them aren't members.
+    /// The record counts of the tested orders. The records are in up to five sections, and some of them aren't members.
     private static let counts = [0, 1, 4, 9]
 
     @Test(arguments: TestOrder.all) func aWindowIsASliceOfTheRows(order: TestOrder) throws {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Positions outside of a window are errors instead of traps, because damage may change the counts.
+    /// A position outside of a window gives an error or nil instead of a trap, because damage may change the counts.
     private func expectErrorsOutside(of window: OrderWindow, _ comment: String) throws {
         for row in [-1, window.rowCount] {
             #expect(throws: DamagedOrder.self, "\(comment)") { try window.row(at: row) }

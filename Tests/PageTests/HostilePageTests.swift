@@ -73,7 +73,7 @@ import Testing
         #expect(has(try defects { $0.set(0 as UInt16, at: offset) }, "depth 0"))
     }
 
-    @Test func anOverflowRunPastTheEndIsReported() throws {
+    @Test func anOverflowRunThatIsEmptyOrExtendsPastTheEndIsReported() throws {
         let head = try page(4) * DamagedFile.pageSize
         for count in [UInt32.max, UInt32(data.count / DamagedFile.pageSize), 0] {
             #expect(!(try defects { $0.set(count, at: head + 12) }.isEmpty), "\(count) pages")

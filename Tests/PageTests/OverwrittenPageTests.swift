@@ -81,9 +81,9 @@ import Testing
 
     /// Single pages are replaced by older versions of themselves. Each older version is a valid page, so `check`
     /// notices it only by the pages that it leads to, or by counts, checksums or caches that don't match. `check` may
-    /// overlook a leaf with as many nodes and older values. An older meta page need not be reported, but must not end
-    /// the process.
-    @Test func olderVersionsOfPagesAreReportedUnlessOnlyValuesDiffer() throws {
+    /// overlook an older leaf that has the same number of nodes. An older meta page need not be reported, but must not
+    /// end the process.
+    @Test func olderVersionsOfPagesAreReportedExceptLeavesWithTheSameNumberOfNodes() throws {
         let walk = try file.walk()
         var found = 0
         var missed: [Int] = []

@@ -45,8 +45,9 @@ struct SampleStore {
         ),
     ]
 
-    /// The store's data file, and the same file some commits earlier.
+    /// The store's data file.
     let data: [UInt8]
+    /// The data file some commits earlier.
     let earlier: [UInt8]
     let entityNames: [String]
 

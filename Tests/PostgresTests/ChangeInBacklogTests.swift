@@ -50,7 +50,7 @@ import Testing
         "UPDATE public.b SET v = 4 WHERE id = 3; ALTER TABLE public.b RENAME v TO w",
         "INSERT INTO public.b VALUES (70, 7); ALTER TABLE public.b ALTER v TYPE integer USING v * 10",
     ])
-    func changesOfATableDuringACopyAreFollowed(change: String) throws {
+    func theStoreEqualsATableThatChangedDuringACopy(change: String) throws {
         for seen in ["a", "b"] {
             let (followed, connection) = try Followed.database(
                 "CREATE TABLE public.a(id integer PRIMARY KEY); CREATE TABLE public.b(id integer PRIMARY KEY, v integer)",
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// While the table had another replica identity, a changed row was sent without its old key.
-    @Test func rowsWithoutTheirKeysAreCopiedAgain() throws {
+    @Test func aRowSentWithoutItsOldKeyIsCopiedAgain() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 9) i")
@@ -136,7 +136,8 @@ import Testing
         try followed.check()
     }
 
-    /// The given slot is older than the table's present columns: its older rows aren't written to the store.
+    /// The given slot is older than the table's present columns: its older rows aren't written to the store. A slot
+    /// that sends prepared transactions is refused.
     @Test func olderRowsOfAGivenSlotAreLeftOut() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
@@ -162,7 +163,9 @@ import Testing
 
     /// After a change of an enumeration or composite type, the store's texts of arrays and composite values equal the
     /// source's.
-    @Test(arguments: [false, true]) func enumerationsAndCompositesInOtherTypesMayChange(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func enumerationsAndCompositesInsideOtherTypesMayChange(usesChangeTable: Bool)
+        throws
+    {
         var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, moods public.mood[], o public.outer_pair)",
@@ -210,9 +213,9 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 10)
     }
 
-    /// After rows of a table that isn't followed were sent, the table takes the name of the followed one. The store
-    /// must get its rows.
-    @Test func rowsOfATableThatTakesTheFollowedTablesNameAreFollowed() throws {
+    /// The stream sends rows of a table that isn't followed. Then this table gets the name of the followed table, whose
+    /// name changes. The store must get the rows of the table that has the name now.
+    @Test func theStoreGetsTheRowsOfATableRenamedToTheFollowedName() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")
         try followed.follow(["t"]) { $0.publication = "mine" }

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// The source's programs and its server act while a store follows by the change table.
+/// What the source's programs and its server may do while a store follows by the change table.
 extension ChangeTableTests {
     @Test func followersContinueAfterTheSetupIsRunAgain() throws {
         let (followed, connection) = try table()
@@ -25,8 +25,9 @@ extension ChangeTableTests {
                 ?? false)
     }
 
-    /// Prepared transactions, a change of the key's type, and roles without rights on the change table work as before.
-    @Test func writersOfTheSourceWorkAsBefore() throws {
+    /// With the triggers, transactions can be prepared, the key's type can be changed, and roles without rights on the
+    /// change table can write the table.
+    @Test func theTriggersDoNotHinderTheSourcesWriters() throws {
         let server = try TestServer(["max_prepared_transactions=5"])
         defer { server.stop() }
         try server.run(
@@ -62,7 +63,7 @@ extension ChangeTableTests {
 
     /// If synchronous_commit is off, a crash undoes transactions that were visible, and later transactions get the same
     /// numbers. The store must equal the table after each crash.
-    @Test func transactionsThatACrashUndoesAreNotFollowed() throws {
+    @Test func theStoreEqualsTheTableAfterACrashHasUndoneTransactions() throws {
         let server = try TestServer(["synchronous_commit=off", "wal_writer_delay=1s", "fsync=on"])
         defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY, a text); INSERT INTO public.t VALUES (1, 'a')")

@@ -113,7 +113,7 @@ import Testing
         var (followed, connection) = try database()
         for command in Traffic.tables { try connection.execute(command) }
         try setUp(followed, Self.books)
-        // Some of the stores follow by the log at the same time.
+        // Some of the other stores follow by the log instead.
         var others: [Followed] = []
         for number in 0..<(TestSettings.isLong ? 15 : 3) {
             var other = Followed(address: followed.address)
@@ -155,7 +155,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func conditionsThatDependOnOtherRowsOrOnTimeAreRefused() throws {
+    @Test func conditionsThatDependOnOtherRowsTimeOrChanceAreRefused() throws {
         let (followed, _) = try table()
         let error = #expect(throws: SourceError.self) {
             try followed.follow(["t"]) { $0.tables[0].condition = "id IN (SELECT id FROM public.t WHERE a = 'a1')" }
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// If a store follows by the change table, a condition may read any columns, without REPLICA IDENTITY FULL.
-    @Test func rowsBeginAndStopMeetingACondition() throws {
+    @Test func theStoreGainsAndLosesRowsThatBeginOrStopMeetingACondition() throws {
         let (followed, connection) = try table()
         try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
         try followed.follow(["t"]) { $0.tables[0].condition = "key IS NULL AND a <> 'a7'" }

@@ -92,7 +92,7 @@ import Testing
         defer { traffic.letEnd() }
         let tables = ["--table", "public.books=Book", "--table", "notes"] + (usesChangeTable ? ["--change-table"] : [])
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
-            // In each third round, a limit keeps files from growing far.
+            // In every third round, a limit on file sizes makes writes fail.
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",

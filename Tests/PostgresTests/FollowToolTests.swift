@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func lostChangesSayWhatToType() throws {
+    @Test func theErrorForALostSlotSaysWhatToType() throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try followed.follow(["t"])
         let name = try connection.value(

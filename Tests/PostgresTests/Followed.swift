@@ -82,7 +82,8 @@ struct Followed {
         return rows
     }
 
-    /// Returns the rows of a table in the same form. `columns` are SQL expressions for the texts, by attribute name.
+    /// Returns the rows of a table in the form of `rows`. `columns` are SQL expressions for the texts, by attribute
+    /// name.
     func sourceRows(
         _ table: String, key: String, _ columns: [String: String], in connection: Connection? = nil
     ) throws -> [String: [String: String]] {

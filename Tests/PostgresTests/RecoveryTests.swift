@@ -1,7 +1,7 @@
 import FetchIndexPostgresSource
 import Testing
 
-/// The memory of a follower between its attempts, tested without a server.
+/// What a follower remembers between its attempts, tested without a server.
 @Suite struct RecoveryTests {
     @Test func losingChangesAgainBeforeTheStoreIsConsistentEndsFollowing() {
         var recovery = Recovery(copiesAgain: false)

@@ -148,7 +148,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: followed.store + "/data.mdb"))
     }
 
-    @Test func aStoreFollowsOneSource() throws {
+    @Test func aStoreRefusesOtherTablesAndASecondFollower() throws {
         let (address, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
         let followed = Followed(address: address)

@@ -98,7 +98,7 @@ import Testing
         #expect(state == .due(.first(through: "7"), after: nil) && state.hasBegun && state.key == "7")
     }
 
-    @Test func aFurtherCopyBeginsWithTheFirstRowAndReplaces() {
+    @Test func aFurtherCopyBeginsWithTheFirstRowAndReplacesAllRows() {
         for begun in [CopyState.new, .due(.first(through: "7"), after: nil), .copied] {
             var state = begun
             state.requireCopy()

@@ -78,7 +78,7 @@ import FetchIndexValues
         #expect(try read(Bytes("Y").long(5)) == .other)
     }
 
-    @Test func shortMessagesAndWrongLengthsAreRefused() throws {
+    @Test func shortMessagesWrongLengthsAndUnknownLettersAreRefused() throws {
         let whole = [
             Bytes("B").wide(1).wide(2).long(3), Bytes("C").byte(0).wide(1).wide(2).wide(3),
             Bytes("R").long(1).text("public").text("b").letter("d").short(1).byte(1).text("id").long(20).long(0),
@@ -94,7 +94,7 @@ import FetchIndexValues
             #expect(throws: StreamMessage.Malformed.self) { try read(message.bytes + [0]) }
         }
         let lies = [
-            // Counts and lengths that exceed the message.
+            // Counts and lengths exceed the message, or a letter is unknown.
             Bytes("T").long(.max).byte(0).long(5), Bytes("I").long(5).letter("N").short(.max).field("a"),
             Bytes("I").long(5).letter("N").short(1).letter("t").long(.max), Bytes("I").long(5).letter("X").short(0),
             Bytes("R").long(1).text("public").text("b").letter("d").short(.max), Bytes("?"),

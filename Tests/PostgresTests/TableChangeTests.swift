@@ -176,7 +176,7 @@ import Testing
         #expect(try followed.rows("t", key: "id") == ["50": ["id": "50", "a": "new"]])
     }
 
-    /// Two columns of different types exchange their names: their values would be mixed up.
+    /// Two columns of different types exchange their names. That is refused, because their values would be mixed up.
     @Test func columnsOfDifferentTypesMayNotExchangeNames() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD n integer")

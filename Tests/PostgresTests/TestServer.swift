@@ -129,8 +129,8 @@ final class TestServer {
         try run("SELECT pg_promote()")
     }
 
-    /// Runs commands whose commits wait for a missing standby, so that they are in the log but invisible. Other
-    /// connections commit without waiting.
+    /// Runs commands whose commits wait for a missing standby, so that they are in the log but invisible. Connections
+    /// that the user postgres makes afterwards commit without waiting; those that are open already would wait.
     func leaveWaiting(_ commands: [String]) throws {
         let owner = try connection()
         try owner.execute("SET synchronous_commit = local")

@@ -151,7 +151,7 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
-    /// So a publication can still be dropped if the follower that created it is killed.
+    /// By this record, a publication can still be dropped if the follower that created it was killed.
     @Test func theStoreRecordsThePublicationBeforeCreatingIt() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)",

@@ -36,7 +36,7 @@ import FetchIndexValues
         #expect(try holds(format) == isTrue, "\(format)")
     }
 
-    @Test(arguments: ["", "[c]", "[d]", "[cd]", "[n]"]) func comparisonsWithAnEmptySearchTextAreFalse(modifier: String)
+    @Test(arguments: ["", "[c]", "[d]", "[cd]", "[n]"]) func searchesForTheEmptyTextAreFalse(modifier: String)
         throws
     {
         for format in ["name CONTAINS\(modifier) ''", "name BEGINSWITH\(modifier) ''", "name ENDSWITH\(modifier) ''"] {

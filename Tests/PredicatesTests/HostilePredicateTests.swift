@@ -2,7 +2,7 @@ import FetchIndexPredicates
 import Testing
 import FetchIndexValues
 
-/// Very large predicates give answers or errors, in bounded time and without deep recursion.
+/// Very large predicates and very slow patterns are evaluated or refused with an error, without a crash.
 @Suite struct HostilePredicateTests {
     private func holds(_ format: String, _ arguments: [any PredicateArgument] = [], _ text: String = "a") throws -> Bool
     {

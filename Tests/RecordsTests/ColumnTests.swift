@@ -9,7 +9,7 @@ import FetchIndexValues
 
 /// Columns have the texts of a zone's objects as codes, whatever is written.
 @Suite struct ColumnTests {
-    /// In random writes, `kind` has few different texts, `section` has more than a byte has codes for, and `title` has
+    /// In random writes, `kind` has few different texts, `section` has too many for codes of one byte, and `title` has
     /// too many for a column. `key` is unique, so it has no column.
     private static let entity = Entity(
         "Item",

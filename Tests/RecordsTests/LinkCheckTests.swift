@@ -103,7 +103,7 @@ import FetchIndexValues
         #expect(before?.holder.number == 2)
     }
 
-    @Test func aMissingLinkIsRestored() throws {
+    @Test func aRepairRestoresAMissingLink() throws {
         let keys = try keys(to: RecordKey(entity: author, number: 1), books)
         try damage { view, table in try view.delete(keys[1], in: table) }
         #expect(
@@ -118,7 +118,7 @@ import FetchIndexValues
         #expect(try check() == [] && holders(of: 1) == [2, 4])
     }
 
-    @Test func aLinkThatNoRecordHasIsRemoved() throws {
+    @Test func aRepairRemovesALinkThatNoRecordHas() throws {
         let target = RecordKey(entity: author, number: 2)
         var stray = LinkKey.prefix(books, to: target)
         OrderKey.appendNull(to: &stray)
@@ -130,7 +130,7 @@ import FetchIndexValues
         #expect(try check() == [] && holders(of: 2) == [1, 3])
     }
 
-    @Test func aWrongCountOfLinksIsCorrected() throws {
+    @Test func aRepairCorrectsAWrongCountOfLinks() throws {
         let prefix = LinkKey.prefix(books, to: RecordKey(entity: author, number: 1))
         for value in [LinkKey.count(7, under: prefix), [1, 2, 3]] {
             try damage { view, table in try view.put(value, for: prefix, in: table) }
@@ -157,14 +157,14 @@ import FetchIndexValues
         }
     }
 
-    @Test func aRepairSetsReferencesToMissingObjectsToNil() throws {
+    @Test func aRepairRemovesReferencesToMissingObjects() throws {
         let transaction = try test.store.environment.beginWrite()
         for lost in [RecordKey(entity: author, number: 1), RecordKey(entity: tag, number: 1)] {
             try transaction.view.delete(lost.rawValue, in: test.store.tables.records)
         }
         try transaction.commit()
         #expect(try check().contains("Book 2: its relationship author leads to Author 1, which is missing"))
-        #expect(try repair().contains("4 relationships led to objects that are missing: now nil"))
+        #expect(try repair().contains("4 references led to objects that are missing or of another entity: removed"))
         #expect(try check() == [] && holders(of: 1) == [])
     }
 }

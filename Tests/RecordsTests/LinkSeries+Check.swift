@@ -132,7 +132,7 @@ extension LinkSeries {
         let changed = Set(changes.map(\.object))
         for (entity, names) in Self.paths {
             // Under no action, a path that ends with a reference also leads to keys of deleted objects, which the graph
-            // doesn't have.
+            // doesn't have. So such paths aren't compared.
             if graph.rule == .noAction && names.last == "author" { continue }
             let path = try #require(try RelatedPath.following(names, from: entity, in: snapshot.model))
             var starts = changed

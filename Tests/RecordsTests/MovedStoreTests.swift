@@ -38,7 +38,7 @@ import Testing
     }
 
     /// A writer that has waited for its turn checks the files again.
-    @Test func aWriterThatWaitedWhileTheFilesWereMovedThrows() throws {
+    @Test func movingTheFilesMakesAWaitingWriterThrow() throws {
         let folder = TemporaryFolder()
         let store = try Store(at: folder.path, model: TestStore.books)
         let away = folder.path + "-away"

@@ -7,8 +7,8 @@ import Testing
 import FetchIndexValues
 
 /// Two meta pages without checksums say which state is the newest. If a bit of a transaction number is flipped, opening
-/// the store must fail or show the newest commit. One bit is an exception, which makes the newest page look like a
-/// failed write.
+/// the store must fail or show the newest commit. At most one bit is an exception: flipping it makes the newest page
+/// look like a failed write.
 @Suite struct NewestStateTests {
     private static let pageLength = 4096
     /// The offset of the transaction number in a meta page.

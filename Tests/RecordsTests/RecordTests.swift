@@ -78,7 +78,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aUUIDIsStoredIn16Bytes() throws {
+    @Test func aUUIDIsReadOnlyIfItHas16Bytes() throws {
         for count in [0, 15, 16, 17] {
             var builder = RecordBuilder(slots: 1, byteCount: count)
             let bytes = [UInt8](repeating: 7, count: count)

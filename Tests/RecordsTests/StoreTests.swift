@@ -9,7 +9,7 @@ import FetchIndexValues
 @testable import FetchIndexRecords
 
 @Suite struct StoreTests {
-    @Test func aTakenUniqueKeyUpdatesItsObjectOrRefusesTheWrite() throws {
+    @Test func aWriteByKeyUpdatesTheObjectWithTheKeyAndAnUpdateToATakenKeyIsRefused() throws {
         let test = try TestStore(model: TestStore.books)
         try test.write { writer in
             let a = try test.book("a", 1), b = try test.book("b", 2)
@@ -57,7 +57,7 @@ import FetchIndexValues
         #expect(try test.write { _ in } == 1)
     }
 
-    @Test func aDroppedWriterStoresNoChangesAndASecondWriterIsRefused() throws {
+    @Test func whileAWriterIsOpenNoOtherBeginsAndDroppingItStoresNothing() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         do {
@@ -241,7 +241,7 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try Store(at: folder.path, model: TestStore.books) }
     }
 
-    @Test func aStoreIsAPlainLMDBEnvironment() throws {
+    @Test func theToolsOfLMDBReadAStore() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         try test.write { try $0.insert(0, record.span.bytes) }

@@ -111,7 +111,7 @@ import FetchIndexValues
 
     /// Two objects have the same value: the key stays with the first one.
     @Test(arguments: [(["b"], 3), (["a", "a"], 4)] as [([String], UInt64)])
-    func aDeferredKeyDoesNotTakeTheKeyOfAnotherObject(unkeyed: [String], second: UInt64) throws {
+    func aDeferredKeyDoesNotReplaceTheKeyOfAnotherObject(unkeyed: [String], second: UInt64) throws {
         try fill(keyed: ["b", "d"], unkeyed: unkeyed)
         try expectOtherEntityAlone()
         let found = try store.snapshot().object(0, slot: 0, equalTo: .string(unkeyed[0]))

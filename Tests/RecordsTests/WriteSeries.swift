@@ -174,8 +174,8 @@ final class WriteSeries {
         return (part, try part.record())
     }
 
-    /// Each record updates the object with the same code; if there isn't one, the object with the same place; otherwise
-    /// it inserts an object.
+    /// Each record updates the object with the same code; if there isn't one, the object with the same row and column;
+    /// otherwise it inserts an object.
     private func writeBatch(_ writer: StoreWriter, _ draft: inout Draft, _ comment: String) throws {
         let parts = (0..<int(0...5)).map { _ in newPart() }
         var expected: [WriteOutcome?] = []

@@ -58,7 +58,7 @@ import Testing
         var writer: StoreWriter?
     }
 
-    @Test func aWriterOfAnotherThreadChangesAndSavesNothing() throws {
+    @Test func aWriterRefusesChangesOnAnotherThread() throws {
         let book = try test.book("a")
         let lent = LentWriter()
         lent.writer = try test.store.beginWrite()

@@ -97,7 +97,7 @@ import Testing
         }
     #endif
 
-    @Test func aFolderThatCannotBeWrittenIsAnError() throws {
+    @Test func sortingMoreKeysThanFitInMemoryThrowsIfTheFolderIsMissing() throws {
         let sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
         #expect(throws: SortingError.self) {
             for number in 0..<20_000 { try sorter.append(Array("\(number)".utf8)) }

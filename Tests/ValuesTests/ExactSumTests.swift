@@ -25,7 +25,7 @@ extension ExactSum {
     }
 }
 
-/// Sums of numbers, in any order and grouping, equal sums of 128-bit integers or of decimals.
+/// The sum of numbers, in any order and grouping, equals the sum that 128-bit integers or decimals give.
 @Suite struct ExactSumTests {
     func bytes(_ sum: ExactSum) -> [UInt8] { sum.bytes }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Numbers as texts: their forms, and the types that represent them exactly.
+/// Numbers as texts: their forms, and the types that keep all their digits.
 @Suite struct NumberTextTests {
     private func number<Result>(_ text: String, _ body: (NumberText) -> Result) -> Result? {
         var text = text
@@ -39,7 +39,7 @@ import Testing
         #expect(number("1e-128", \.isDecimal) == false && number("1e200", \.isDecimal) == false)
     }
 
-    @Test(arguments: 1...5) func numbersThatADoublePrintsAreExactDoubles(seed: UInt64) {
+    @Test(arguments: 1...5) func aTextIsADoubleIfAndOnlyIfADoublePrintsItsDigits(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2000 {
             let value = Double(bitPattern: .random(in: .min ... .max, using: &generator))

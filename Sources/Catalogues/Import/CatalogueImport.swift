@@ -72,7 +72,7 @@ package struct CatalogueImport {
     /// their members.
     private func toldColumns() throws -> ToldColumns {
         var names = Set(request.types.named.map(\.name))
-        // A fault of the folder is reported when the store is opened for the rows.
+        // A fault of the folder is ignored here: opening the store for the rows reports it.
         let container = try? PersistentContainer(storeAt: request.store)
         let stored = try container?.model().entity(named: request.entity)
         if let stored { names.formUnion(stored.columnNames) }

@@ -36,7 +36,7 @@ package struct ImportStopped: Error {
     package enum Saved {
         /// All rows were in one transaction, which is dropped.
         case nothing
-        /// The rows before the error; some of their links lead to rows after it.
+        /// The rows before the error, except `unlinked` links of these rows, which lead to rows after it.
         case rows(Int, unlinked: Int)
         /// All rows, but without the links to rows that didn't arrive.
         case withoutLinks

@@ -115,7 +115,8 @@ struct RelatedColumns {
         return owner.isKeyed || owner.isOnly(.own)
     }
 
-    /// Returns the related objects that a row names. A null or empty field stands for none, which removes all links.
+    /// Returns the related objects that a row names. A null field stands for none, which removes all links. So does an
+    /// empty one, unless the column names objects by texts: an empty text may name an object.
     private mutating func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {

@@ -111,7 +111,8 @@ final class RowImport {
 
     // MARK: The end
 
-    /// Makes the links to later rows. A link to a row that didn't arrive is an error, but the rows are valid.
+    /// Makes the links to later rows. A link to a row that didn't arrive is an error, but the rows are valid, and are
+    /// saved unless the import replaces.
     private func finishLinks() throws {
         for (line, error) in try transaction.finish(refused: refuse, done: note) {
             let bad = badInput(line, error)
@@ -125,13 +126,14 @@ final class RowImport {
         }
     }
 
-    /// Drops everything that a replacing import has written.
+    /// Drops everything that a replacing import has written. Returns the error to throw.
     private func undone(by error: any Error) -> any Error {
         writer.rollback()
         return ImportStopped(cause: error, saved: .nothing, isEntityEmpty: objectCount == 0)
     }
 
     /// Saves the rows before a bad row, or before the place where the file becomes unreadable: these rows are valid.
+    /// Returns the error to throw.
     private func stopped(by error: any Error) -> any Error {
         var error = error
         var unlinked = 0

@@ -3,7 +3,7 @@ internal import FetchIndexCLibrary
 /// Reads the members of JSON lines, and numbers their names from 0.
 ///
 /// Lines of one file mostly have the same members in the same order. So a name is first compared with the name that
-/// followed in the previous line.
+/// last followed the preceding member's name.
 struct JSONMembers {
     private(set) var names: [String] = []
     private var nameBytes: [[UInt8]] = []

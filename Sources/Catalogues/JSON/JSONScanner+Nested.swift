@@ -21,8 +21,9 @@ extension JSONScanner {
         return .text(.decoded(String(decoding: nesting.text, as: UTF8.self)))
     }
 
-    /// Reads the next value inside lists and objects, or only the opening bracket of a nested list or object, and the
-    /// closing brackets after it.
+    /// Reads the next element of the innermost open list or object: the name of a member, the value, and the comma or
+    /// the closing brackets after it. If the value is a list or an object with contents, reads only its opening
+    /// bracket.
     private mutating func part(_ nesting: inout JSONNesting) throws(Fault) {
         if nesting.closers.last == UInt8(ascii: "}") {
             try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.uncopiedText() }

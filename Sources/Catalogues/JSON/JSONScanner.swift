@@ -93,7 +93,7 @@ struct JSONScanner {
     /// Reads a number, text, boolean or null.
     mutating func scalar() throws(Fault) -> JSONScalar { JSONScalar(try token()) }
 
-    /// Reads a number, text, boolean or null, without copying its bytes.
+    /// Reads a number, text, boolean or null. Only a text with escape sequences is copied.
     mutating func token() throws(Fault) -> JSONToken {
         skipBlanks()
         switch next {
@@ -132,7 +132,7 @@ struct JSONScanner {
 
     // MARK: Numbers
 
-    /// Reads a number; returns its bytes: - digits . digits e digits
+    /// Reads a number, such as 12 or -1.5e+3, and returns its bytes.
     private mutating func number() throws(Fault) -> UnsafeRawBufferPointer {
         let start = offset
         if next == UInt8(ascii: "-") { offset += 1 }

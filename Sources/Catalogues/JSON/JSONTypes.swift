@@ -2,9 +2,9 @@ internal import FetchIndexValues
 
 /// Infers the types of the members of JSON lines.
 ///
-/// A member of numbers is an integer if all are whole and fit; otherwise a double if doubles print the digits of all of
-/// them again, because most readers of JSON use doubles; otherwise a decimal; otherwise a text of digits. A key is
-/// never a double or a boolean. Members whose values differ in kind are text.
+/// A member of numbers is an integer if all are written as whole numbers and fit; otherwise a double if doubles print
+/// the digits of all of them again, because most readers of JSON use doubles; otherwise a decimal; otherwise a text of
+/// digits. A key is never a double or a boolean. Members whose values differ in kind are text.
 struct JSONTypes {
     private struct Kinds: OptionSet {
         let rawValue: UInt8

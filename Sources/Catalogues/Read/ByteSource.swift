@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 
 /// Bytes that are read once, sequentially.
 protocol ByteSource: AnyObject {
-    /// Fills a buffer with the available bytes, and returns their number; 0 at the end.
+    /// Reads the next bytes into a buffer, perhaps fewer than fit. Returns their number; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
     /// The number of bytes of the file that were read so far.
     var position: Int { get }

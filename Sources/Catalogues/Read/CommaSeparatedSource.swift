@@ -41,7 +41,8 @@ package final class CommaSeparatedSource: RowSource {
 
     private struct LineRead: Error {}
 
-    /// The delimiter that the first line names, in the spreadsheets' form: sep=;
+    /// The delimiter that the first line names, in the spreadsheets' form `sep=;`. Nil if the line has another form, or
+    /// names a character that can't be a delimiter.
     private static func namedDelimiter(_ input: CatalogueInput) throws -> UInt8? {
         var named: UInt8?
         do {
@@ -185,7 +186,7 @@ private final class RowCollector {
 
     var isBetweenRows: Bool { row.count == 0 && !lastWasReturn }
 
-    /// Counts a line that ends where a row ends. Returns its number.
+    /// Counts a line that is empty or a whole row, and that the parser doesn't get. Returns the line's number.
     func takeLine() -> Int {
         defer { rowLine = fieldLine }
         fieldLine += 1

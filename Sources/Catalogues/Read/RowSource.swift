@@ -14,8 +14,9 @@ package protocol RowSource: AnyObject {
     /// ends the reading.
     func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
 
-    /// Infers the types of some columns, given by their indexes, from all remaining rows, or from the rows that were
-    /// read for the column names. Bad lines and errors are ignored here, because `forEachRow` reports them later. `key`
-    /// is the name of the key column.
+    /// Returns a type for each column. Sources of CSV and TSV infer the types of the columns whose indexes are `asked`
+    /// from all remaining rows, and make the other columns text. A source of JSON lines has inferred all types already,
+    /// from the lines that it read to find the columns. Bad lines and errors are ignored here, because `forEachRow`
+    /// reports them later. `key` is the name of the key column.
     func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType]
 }

@@ -1,6 +1,6 @@
 extension EditPass {
-    /// Merges the underfull children, `sparse`, with neighbours if both fit into one node. Returns the outcome for the
-    /// parent.
+    /// Merges each underfull child, given in `sparse`, with a neighbour if both fit into one node. `outcome` is that of
+    /// the parent before the merges; returns the parent's outcome after them.
     func merge(_ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome) throws -> Outcome {
         switch outcome {
         case .unchanged, .emptied: return outcome
@@ -37,8 +37,8 @@ extension EditPass {
         return byteCount
     }
 
-    /// Merges the child at a slot with the next one, if they fit into one node. Returns the new length of their parent
-    /// in bytes; nil if they weren't merged.
+    /// Merges the child at a slot with the next one, if they fit into one node and the parent doesn't become too long.
+    /// Returns the parent's new length in bytes; nil if the children weren't merged.
     private func mergeChildren(_ slot: Int, of node: NodeNumber, level: Int) throws -> Int? {
         var children: (lower: NodeNumber, upper: NodeNumber) = (0, 0)
         var separator = StoredKey.empty

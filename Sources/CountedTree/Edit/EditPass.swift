@@ -6,7 +6,8 @@ struct EditPass {
     let edits: [TreeEdit]
     /// For each edit, its key's rank in the tree before all edits, and whether that tree had the key.
     private(set) var found: [(rank: Int, isPresent: Bool)]
-    /// For each edit, the old summary of the entry that it changes or removes; empty for other edits.
+    /// For each edit, the old summary of the entry that it changes or removes; empty for other edits. The array is
+    /// empty in a tree without summaries.
     private(set) var oldSummaries: [[UInt8]] = []
     let form: CellForm
     private let sum: (any RunningSummary)?
@@ -21,7 +22,7 @@ struct EditPass {
         case unchanged
         /// The node was rewritten, and has this measure. If it's underfull, it may fit into one node with a neighbour.
         case changed(Measure, isUnderfull: Bool)
-        /// The last entry was removed, and the node was freed.
+        /// All entries of the node were removed, and the node was freed.
         case emptied
         /// The node's cells were divided among several nodes. The first of them is the old node.
         case split([Piece])
@@ -44,7 +45,7 @@ struct EditPass {
         found = Array(edits.count, copiesOf: (0, false))
         for edit in edits {
             guard case .insert(let weight) = edit.change else { continue }
-            precondition(form.isWeighted || weight == 1, "Only entries of a weighted tree have weights.")
+            precondition(form.isWeighted || weight == 1, "In a tree without weights, an entry must have weight 1.")
         }
     }
 

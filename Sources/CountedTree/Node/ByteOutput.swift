@@ -25,7 +25,7 @@ struct ByteOutput {
         withUnsafeBytes(of: number.littleEndian) { append($0) }
     }
 
-    /// Appends the field of a shared length: the number of bytes that a key shares with its base.
+    /// Appends the field of a shared length: the number of bytes that a key shares with its base (`NodeLayout`).
     mutating func append(shared length: Int) {
         if NodeLayout.fieldLength(ofShared: length) == 1 { return append(shortShared: length) }
         append(NodeLayout.longSharedMark)

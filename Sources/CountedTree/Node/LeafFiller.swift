@@ -5,7 +5,7 @@ struct LeafFiller: ~Copyable {
     private let form: CellForm
     private let fixedLength: Int
     private let capacity: Int
-    /// The cells without their ends, in memory of `capacity` bytes, as in the next two.
+    /// The cells without their ends. This memory has room for `capacity` bytes, like that of `ends` and `lastKey`.
     private let cells: UnsafeMutableRawPointer
     /// The ends of the cells, two bytes each.
     private let ends: UnsafeMutableRawPointer
@@ -33,16 +33,16 @@ struct LeafFiller: ~Copyable {
     /// The outcome of adding a cell.
     enum Outcome {
         case added
-        /// The cell wasn't added, because the leaf is filled. `shared` is the length of the prefix that the key shares
-        /// with the last key.
+        /// The cell wasn't added, because the leaf would be longer than `NodeLayout.filledLength`. `shared` is the
+        /// length of the prefix that the key shares with the last key.
         case filled(shared: Int)
         /// The cell wasn't added, because its key isn't greater than the last one. The two keys aren't compared if one
         /// of them is long.
         case notAscending
     }
 
-    /// Adds a cell, unless the leaf is filled or the key doesn't ascend. `key` is in its stored form, which must have
-    /// at most `capacity` bytes.
+    /// Adds a cell, unless the leaf would be longer than `NodeLayout.filledLength` or the key isn't greater than the
+    /// last one. `key` is in its stored form, which must have at most `capacity` bytes.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
         assert(key.byteCount <= capacity)
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)
@@ -54,7 +54,7 @@ struct LeafFiller: ~Copyable {
                 && (common == lastKeyLength || key.unsafeLoad(fromByteOffset: common, as: UInt8.self) > last[common])
             if !isAscending { return .notAscending }
         }
-        // The shared length is computed first, and appended once the cell is known to fit.
+        // The shared length is computed first, and appended once it's known that the cell is added.
         let ownShared = shared.next(common)
         let cellLength =
             fixedLength + summary.byteCount + NodeLayout.fieldLength(ofShared: ownShared) + key.byteCount - ownShared

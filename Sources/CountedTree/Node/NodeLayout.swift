@@ -28,7 +28,7 @@
 ///
 /// The end of a cell counts from the start of the first cell; its highest bit marks a long key, which has more bytes
 /// than `maximumInlineKey`. Only weighted trees have weights, and only trees with a summarizer have summaries. A leaf
-/// has level 0; a node's children are one level lower, so that no damaged pointer can make a descent cycle. A leaf or
+/// has level 0; a node's children are one level lower, so that a descent ends even if a pointer is damaged. A leaf or
 /// branch ends with its last cell, so a store may append padding.
 enum NodeLayout {
     enum Kind: UInt8 {

@@ -115,7 +115,7 @@ private struct LeafRewrite {
     }
 
     /// Fast path for old cells: copies cells until one has a long key or a key of 255 bytes or more, is damaged or
-    /// doesn't fit; `copyOldCell` handles such a cell. Small changes spend most of their time in this loop.
+    /// may not fit; `copyOldCell` handles such a cell. Small changes spend most of their time in this loop.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart

@@ -17,7 +17,7 @@ struct NodeView: ~Escapable {
         let range: Range<Int>
         /// The offset of the key's shared length, where the summary ends.
         let keyStart: Int
-        /// The length of the prefix that the key shares with its base.
+        /// The length of the prefix that the key shares with its base, an earlier key of the node (`NodeLayout`).
         let sharedLength: Int
         /// The range of the rest of the key in the cell, including the reference at the end of a long key.
         let restRange: Range<Int>
@@ -118,8 +118,8 @@ struct NodeView: ~Escapable {
     /// The key's bytes in the node: the whole key, or a long key's first bytes. O(log slots + bytes).
     func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
-    /// Calls the body with a leaf's cells, starting at slot `first`, until the body returns false; and with the bytes
-    /// of each cell's key that are in the node. Assembles each key from the one before it. O(bytes).
+    /// Calls the body with each cell of a leaf, starting at slot `first`, and with those bytes of the cell's key that
+    /// are in the node, until the body returns false. Assembles each key from the one before it. O(bytes).
     func forEachKey(from first: Int, _ body: (Cell, RawSpan) throws -> Bool) throws {
         guard first < slotCount else { return }
         try withUnsafeTemporaryAllocation(byteCount: bytes.byteCount, alignment: 1) { key in
@@ -247,8 +247,9 @@ struct NodeView: ~Escapable {
         return found
     }
 
-    /// Finds such a slot among `slots`. Returns the end of `slots` if the sum of their measures doesn't exceed the
-    /// limit. Descents spend most of their time in this loop.
+    /// Finds the first slot of `slots` whose measure, added to the measures of the earlier slots of `slots`, exceeds
+    /// `limit`. Returns the end of `slots` if the sum of all is within `limit`. Descents spend most of their time in
+    /// this loop.
     private func slot(past limit: Measure, in slots: Range<Int>) throws(TreeError) -> (slot: Int, before: Measure) {
         let isWeighted = form.isWeighted
         let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)
@@ -275,31 +276,5 @@ struct NodeView: ~Escapable {
 
     private func impossible(_ count: UInt64, _ weight: UInt64) -> TreeError {
         .corrupted(node: node, "a count of \(count) or weight of \(weight) is impossible")
-    }
-}
-
-/// The number of some entries of a tree, and their total weight.
-package struct Measure: Equatable, Sendable {
-    package var count: Int
-    package var weight: Int
-
-    package init(count: Int, weight: Int) {
-        self.count = count
-        self.weight = weight
-    }
-
-    package static let zero = Measure(count: 0, weight: 0)
-    /// The upper bound of counts and weights: more than a store can hold, and small enough that sums over a node's
-    /// slots can't overflow.
-    package static let limit: UInt64 = 1 << 40
-
-    static func += (left: inout Measure, right: Measure) {
-        left.count += right.count
-        left.weight += right.weight
-    }
-
-    static func -= (left: inout Measure, right: Measure) {
-        left.count -= right.count
-        left.weight -= right.weight
     }
 }

@@ -1,6 +1,7 @@
 internal import FetchIndexPlatform
 /// Assembles nodes from new cells and from cells of other nodes. Holds whole keys in their stored form. In the bytes of
-/// a finished node, each key is stored relative to its base, and a branch's first key is left out.
+/// a finished node, each key lacks the prefix that it shares with its base (`NodeLayout`), and a branch's first key is
+/// left out.
 struct NodeWriter {
     private let level: Int
     private let form: CellForm
@@ -72,8 +73,9 @@ struct NodeWriter {
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
 
-    /// Whether a node that is being filled with ascending keys has no room for a cell with this key and a summary of
-    /// this length.
+    /// Whether a cell with this key and a summary of this length would make the node longer than
+    /// `NodeLayout.filledLength`, so that the cell belongs in the next node. For nodes that are filled with ascending
+    /// keys.
     func isFilled(before key: StoredKey, summaryLength: Int, capacity: Int) -> Bool {
         byteCount(adding: key, summaryLength: summaryLength)
             > NodeLayout.filledLength(behind: slotCount, capacity: capacity)
@@ -208,8 +210,8 @@ struct NodeWriter {
         return equal.count > full.count ? full : equal
     }
 
-    /// Divides the cells: a node ends when it has `wanted` bytes, or when another cell would make it longer than the
-    /// bytes that `most` allows after this number of slots.
+    /// Divides the cells: a node ends when it has at least `wanted` bytes, or when another cell would make it longer
+    /// than `most` bytes. `most` is called with the number of slots that the node has without this cell.
     private func cuts(wanted: Int, most: (_ slotCount: Int) -> Int) -> [Cut] {
         var cuts: [Cut] = []
         var first = 0

@@ -9,7 +9,8 @@ public struct NamedCache: Equatable, Sendable {
     public enum State: Equatable, Sendable {
         /// The order reflects the newest records.
         case current
-        /// The order lacks this number of changed objects. The log has their changes, so the cache can catch up.
+        /// The log has the changes since the cache's commit, so the cache can catch up. Counts the changed objects of
+        /// all entities that the order reads, once for each commit that changed them.
         case behind(changes: Int)
         /// The cache can't be used: the next fetch with its request rebuilds it.
         case unusable(RebuildReason)
@@ -54,18 +55,19 @@ public struct NamedCache: Equatable, Sendable {
         /// The number of sections; 1 if the request has no section key.
         public let sectionCount: Int
         public let created: Date
-        /// The time of the last build or catch-up.
+        /// The time of the last build, or of the last catch-up that changed the order.
         public let updated: Date
         /// The number of builds.
         public let builds: Int
-        /// The number of catch-ups.
+        /// The number of catch-ups that changed the order.
         public let catchUps: Int
     }
 
     /// Whether the cache is current.
     public var isFresh: Bool { state == .current }
 
-    /// The number of changed objects that the order lacks, 0 if the cache is current; nil if the cache is unusable.
+    /// The number of changed objects, counted as in ``State/behind(changes:)``; 0 if the cache is current, nil if it's
+    /// unusable.
     public var changesBehind: Int? {
         switch state {
         case .current: 0

@@ -6,7 +6,7 @@ internal import FetchIndexRecords
 public struct BatchInsertRequest: Sendable {
     public var entityName: String
     public var onUniqueConflict = UniqueConflictPolicy.error
-    /// Makes an iterator over the rows for the stored entity. Each row has one value for each attribute.
+    /// Makes an iterator over the rows for the stored entity. Rows have their values in the order of its attributes.
     let rows: @Sendable (Entity) throws -> AnyIterator<[Value]>
 
     /// Each row has its values in the order of the stored entity's attributes (``PersistentContainer/model()``): the

@@ -7,11 +7,12 @@ internal import FetchIndexRecords
 //     scattered -> deferring    with the next batch
 //     deferring -> inOrder      the keys, and then the repeated records, are written, at a commit or because the keys
 //                               are many; or the transaction is rolled back
-//     any state -> never        the entity had objects at first, its keys cannot be deferred, many records have
-//                               repeated keys, or another writer wrote the keys between two batches
+//     any state -> never        the entity had objects at first, its keys cannot be deferred, a record lacks a required
+//                               value, many records have repeated keys, or another writer wrote the keys between two
+//                               batches
 
-/// Whether a batch writer defers unique keys: it leaves them out during a first import, and writes them in sorted order
-/// at its end.
+/// Whether a batch writer defers unique keys: it leaves them out while a first import writes records, and writes them
+/// later in sorted order.
 ///
 /// Keys that arrive in ascending order are written with their records, because they fill their pages one after another
 /// anyway. Deferring such keys costs more: hashes to recognise repeated keys, and a scan for the keys at the end. An
@@ -27,8 +28,8 @@ enum KeyDeferral {
 /// The state of a writer that defers unique keys: hashes of the deferred keys, and the records with repeated keys.
 final class DeferredKeys {
     var seen: SeenKeys
-    /// The records whose unique key, or another key with the same hash, was seen before. They are written after the
-    /// deferred keys.
+    /// The records whose unique key an object had when the deferral began, or whose key, or another key with the same
+    /// hash, was deferred before. They are written after the deferred keys.
     var repeated = RecordBatch()
     /// The slots whose stored values the repeated records keep.
     var kept: Set<Int> = []

@@ -28,14 +28,16 @@ public struct CacheStatistics: Equatable, Sendable {
     public var isMaintained: Bool { cache.isMaintained }
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public var isLocked: Bool { cache.isLocked }
-    /// The number of changed objects that the order lacks, 0 if the cache is current; nil if the cache is unusable.
+    /// The number of changed objects, counted as in ``NamedCache/State/behind(changes:)``; 0 if the cache is current,
+    /// nil if it's unusable.
     public var changesBehind: Int? { cache.changesBehind }
     public var rowCount: Int { cache.contents?.rowCount ?? 0 }
     public var hits: Int { cache.hits }
 }
 
 extension PersistentContainer {
-    /// The caches of the store, including those of indexes, sorted by name. O(caches x log n). Throws `StoreError`.
+    /// The caches of the store, including those of indexes, sorted by name. O(log n) for each cache, and for each
+    /// commit since the cache's commit. Throws `StoreError`.
     public func namedCaches() throws -> [NamedCache] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.facts(ofCache: $0) }
@@ -77,8 +79,8 @@ public struct CacheHistory: Sendable {
     /// The last 256 openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
     /// The number of hits in each hour of the last 30 days, without hours that had no hits; `hour` is the beginning of
-    /// the hour. A container of another process may hold hits in memory until a later hit of the cache, or until it's
-    /// released. Such hits are missing here.
+    /// the hour. Another container, in this process or in another one, may hold hits in memory until a later hit of the
+    /// cache, or until the container is released. Such hits are missing here.
     public let hitsByHour: [(hour: Date, count: Int)]
 }
 

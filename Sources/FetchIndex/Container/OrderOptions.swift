@@ -12,7 +12,8 @@ extension PersistentContainer {
 
         /// Whether the outcome must contain the exact changes since the cache was last current, however many they are.
         /// A cache that can't be caught up, for example because the log doesn't reach back, is rebuilt nevertheless. If
-        /// false, a cache is also rebuilt, with the reason `tooManyChanges`, if a rebuild costs less than catching up.
+        /// false, a cache is also rebuilt, with the reason `tooManyChanges`, if the number of changes exceeds 10,000
+        /// plus a quarter of the objects: a rebuild then usually costs less than catching up.
         public var needsExactChange = false
 
         /// The maximum time that a build waits for another writer before it throws `StoreError.writerBusy`. If

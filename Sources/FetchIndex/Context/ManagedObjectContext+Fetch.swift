@@ -52,8 +52,8 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// The count from the entities' counters or the ranks in a cache, corrected by the unsaved edits; nil if records
-    /// must be read.
+    /// The count from the entities' counters or the ranks in a cache, corrected by the unsaved edits if the request
+    /// includes them; nil if records must be read.
     private func savedCount<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int? {
         let snapshot = try snapshot()
         let model = snapshot.model

@@ -4,9 +4,10 @@ internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Advances the context to the store's newest state, and reports the changes to its controllers. An object keeps
-    /// its unsaved values, which hide newer values in the store. O(k log n) for k changes in the log; O(n) if the log
-    /// no longer has all changes, O(n log n) if a cache must be rebuilt. Throws `StoreError`, and
-    /// `ContextError.delivering` while changes are being delivered.
+    /// its unsaved values, which hide newer values in the store. O(k log n) for k changes, logged or unsaved, and for a
+    /// controller with an offset or a limit also O(w log w) for the w rows that it shows. O(n) if the log no longer
+    /// has all changes, O(n log n) if a cache must be rebuilt. Throws `StoreError`, and `ContextError.delivering` while
+    /// changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()
@@ -80,8 +81,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Throws if the context's objects can't be read with a newer model: an entity was dropped, or its attributes
-    /// changed.
+    /// Throws if the context can't advance to a newer model: the model lacks something that the program declares, a
+    /// follower's request includes a new entity, or an entity that the context uses was dropped or has other
+    /// attributes.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
         for follower in liveFollowers { try follower.requireEntities(in: new) }
@@ -237,82 +239,13 @@ extension ManagedObjectContext {
     }
 }
 
-// MARK: Automatic merges
-
-extension ManagedObjectContext {
-    /// Whether the context merges commits of other contexts and processes automatically: on its actor soon after each
-    /// commit, or without an actor before each fetch, count and look-up by a unique value. For a context with an actor,
-    /// the value becomes false when ``PersistentContainer/commits`` ends, because the store's files were moved or
-    /// replaced.
-    public var automaticallyMergesChanges: Bool {
-        get { core.mergeTask != nil || core.mergesWhenUsed }
-        set {
-            core.mergeTask?.cancel()
-            core.mergeTask = nil
-            core.mergesWhenUsed = newValue && core.isolation == nil
-            guard newValue, let isolation = core.isolation else { return }
-            let context = UncheckedContext(core: core, isolation: isolation)
-            // An error is ignored, because the merge is tried again after the next commit. An explicit `mergeChanges`
-            // throws the error.
-            let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
-            core.mergeTask = Task { [commits = container.commits] in
-                // Merges earlier commits first, then each new one.
-                guard await context.run(merge) != nil else { return }
-                for await _ in commits { guard await context.run(merge) != nil else { return } }
-                // If this task was cancelled, the context may have another one.
-                await context.run { if !Task.isCancelled { $0.core.mergeTask = nil } }
-            }
-        }
-    }
-}
-
-extension ManagedObjectContext {
-    /// Schedules the processing of edits as a new job of the actor. A context without an actor processes edits when it
-    /// is used.
-    func scheduleProcessing() {
-        guard !core.isProcessingScheduled, let isolation = core.isolation else { return }
-        core.isProcessingScheduled = true
-        let context = UncheckedContext(core: core, isolation: isolation)
-        Task {
-            await context.run {
-                $0.core.isProcessingScheduled = false
-                $0.processPendingChanges()
-            }
-        }
-    }
-}
-
-/// Carries a context into its own isolation domain. This is safe because the context is used only in that domain.
-/// Neither the context nor the actor is retained; a released context is recreated if any of its objects remain.
-private final class UncheckedContext: @unchecked Sendable {
-    private weak var core: ContextCore?
-    private weak var isolation: (any Actor)?
-
-    init(core: ContextCore, isolation: any Actor) {
-        self.core = core
-        self.isolation = isolation
-    }
-
-    /// Calls the body with the context in the context's isolation domain. Returns nil if the actor was released, or if
-    /// the context and all its objects were released.
-    @discardableResult
-    func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) -> Result) async -> Result? {
-        guard let isolation else { return nil }
-        return await run(on: isolation, body)
-    }
-
-    private func run<Result>(on isolation: isolated any Actor, _ body: (ManagedObjectContext) -> Result) -> Result? {
-        core.map { body($0.context) }
-    }
-}
-
 /// A view that advances with its context: a controller, without its object class.
 protocol ContextFollower: AnyObject {
     /// Whether the follower has fetched.
     var isLive: Bool { get }
     /// The numbers of the entities whose changes may change the follower's rows or observed values.
     var entities: [Int] { get }
-    /// Throws if the follower's request includes entities of the model that the follower doesn't follow.
+    /// Throws if the follower's request, applied to this newer model, includes an entity that isn't in `entities`.
     func requireEntities(in model: Model) throws
     /// The cache that the context's saves and merges catch up for this follower, if any.
     var followed: CacheRequest? { get }

@@ -98,7 +98,7 @@ extension ManagedObjectContext {
             entity: name, "\(core.classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
-    /// Registers a class for an entity that has no class yet, unless it is a superentity's class. Throws if the
+    /// Registers a class for an entity that has no class yet, unless the class belongs to a superentity. Throws if the
     /// entity's objects have a class that is neither the given class nor a subclass of it.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }

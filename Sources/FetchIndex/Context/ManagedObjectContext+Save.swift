@@ -13,7 +13,8 @@ extension ManagedObjectContext {
     /// Writes all unsaved edits in one transaction, which also catches up maintained caches and the caches of live
     /// controllers. The context then advances to the new state, which may include commits of other contexts. Each
     /// controller gets at most one batch, without the changes that it already got when edits were processed. O(k log n)
-    /// for k changes, if all caches can be caught up.
+    /// for k changes, if all caches can be caught up; for a controller with an offset or a limit also O(w log w) for
+    /// the w rows that it shows.
     ///
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and
     /// `ContextError.delivering`. After an error, the edits are still unsaved.
@@ -168,7 +169,7 @@ extension ManagedObjectContext {
     /// computing their changes.
     private static let fewestForThread = 200
 
-    /// Rebuilds caches whose catching up found damage: this context's commit couldn't compute their changes.
+    /// Rebuilds the caches in which this context's commit found damage, so that it couldn't compute their changes.
     private func rebuild(_ damaged: [CacheRequest], _ brought: [String: CacheAttempt<OpenedOrder>]) {
         for cache in damaged {
             guard let order = brought[cache.name]?.opened else { continue }

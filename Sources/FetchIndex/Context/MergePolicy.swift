@@ -7,11 +7,13 @@ internal import FetchIndexRecords
 public enum MergePolicy: Hashable, Sendable {
     /// The save throws `MergeConflicts`, and the store stays unchanged.
     case error
-    /// Changes are merged by attribute. If both sides changed an attribute, the store's value is kept. If one side
-    /// deleted the object, the store's object stays as it is, or stays deleted.
+    /// Changes are merged by attribute. If an attribute changed both in the context and in the store, the store's value
+    /// is kept. If the object was deleted in the context or in the store, the store's object stays as it is, or stays
+    /// deleted.
     case mergeByPropertyStoreTrump
-    /// Changes are merged by attribute. If both sides changed an attribute, the context's value is saved. If the
-    /// context deleted the object, it's deleted; if it was deleted from the store, it's inserted again.
+    /// Changes are merged by attribute. If an attribute changed both in the context and in the store, the context's
+    /// value is saved. If the context deleted the object, it's deleted; if it was deleted from the store, it's inserted
+    /// again.
     case mergeByPropertyObjectTrump
     /// The object is saved with all its values in the context, or deleted if the context deleted it. If it was deleted
     /// from the store, it's inserted again.

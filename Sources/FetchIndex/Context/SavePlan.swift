@@ -61,8 +61,8 @@ struct SavePlan {
     }
 
     /// The changes that `write` is expected to make, so that another thread can use them before `write` returns. The
-    /// caller must compare them with the changes that `write` returns. Nil for few changes, if objects are inserted,
-    /// and if objects are deleted in a model with relationships, because delete rules may cause further changes.
+    /// caller must compare them with the changes that `write` returns. Nil for few changes, or if objects are inserted.
+    /// Also nil if objects are deleted in a model with relationships, because delete rules may cause further changes.
     var expectedEdits: [RecordChange]? {
         if actions.count < Self.fewestExpected { return nil }
         var expected: [RecordChange] = []

@@ -32,10 +32,13 @@ struct UndoStack {
 
     struct Edit {
         let object: ManagedObject
+        /// The values by slot before the edit; nil if the edit inserted the object, or if the object was deleted.
         let before: [Value]?
+        /// The values by slot after the edit; nil if the edit deleted the object.
         let after: [Value]?
-        /// The slots that were set on a new object, before and after the edit.
+        /// The slots that had been set on a new object before the edit.
         let givenBefore: Set<Int>
+        /// The slots that have been set on a new object after the edit.
         let givenAfter: Set<Int>
 
         func renumbered(_ keys: [RecordKey: RecordKey]) -> Edit {

@@ -93,7 +93,7 @@ struct UnsavedEdits<Object: AnyObject> {
         }
     }
 
-    /// Bases the edits on a newer state, to which the committed changes lead, and returns the step for live orders.
+    /// Bases the edits on a newer state, to which the committed changes lead. Returns the changes for live orders.
     /// `saved` returns an object's record in that state; `current` returns it with the object's unsaved values.
     /// O(committed changes + edited objects), besides the calls of `saved` and `current`, one or two for each edited
     /// object.

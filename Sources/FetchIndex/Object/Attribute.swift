@@ -8,8 +8,9 @@ internal import FetchIndexModels
 ///     }
 ///
 /// An optional type makes the attribute optional. A value at the declaration is the initial value of new objects.
-/// Reading the property decodes one value of the object's record, in time proportional to the value's length. If no
-/// value can be read, it traps with a message that gives the reason; ``ManagedObject/value(of:as:)`` throws instead.
+/// Once the object's record has been read, reading the property decodes one value, in time proportional to the value's
+/// length. If no value can be read, the read traps with a message that gives the reason;
+/// ``ManagedObject/value(of:as:)`` throws instead.
 @propertyWrapper
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String

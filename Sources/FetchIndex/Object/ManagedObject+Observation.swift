@@ -4,8 +4,9 @@ public import Observation
 internal import FetchIndexRecords
 
 /// Observation tracks reads of an object's properties, for `withObservationTracking`, `Observations` and views.
-/// Attributes and to-one references in the first 63 slots are tracked one by one. All later slots and all to-many
-/// relationships share one tracked property. The id, `hasChanges` and similar properties share another one.
+/// Attributes and to-one references in the first 63 slots are tracked one by one. One tracked property is shared by all
+/// later slots and by all relationships that other objects' records store, such as to-many relationships. The id,
+/// `hasChanges` and similar properties share another one.
 extension ManagedObject: Observable {}
 
 extension ManagedObject {
@@ -75,7 +76,8 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
-    /// Notifies observers that the membership or order of a to-many relationship may have changed.
+    /// Notifies observers that links to this object may have changed, and so its to-many relationships, or a to-one
+    /// relationship that the related object's record stores.
     func noteChangeOfRelated() { if let registrar = observers?.registrar { noteChange(ofSlot: .max, registrar) } }
 
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
@@ -83,8 +85,8 @@ extension ManagedObject {
     }
 }
 
-/// The observers of an object or of a controller's results. It's a class, because checking an optional registrar at
-/// each read would cost more than the read.
+/// The observers of an object or of a controller's results. It's a class, because each read checks whether there are
+/// observers, and checking an optional registrar would cost more than the read.
 final class Observers {
     let registrar = ObservationRegistrar()
 }

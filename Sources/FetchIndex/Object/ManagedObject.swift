@@ -145,7 +145,7 @@ open class ManagedObject {
     func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
 
     /// The value of a derived attribute, computed from the current values, including unsaved ones; nil if the attribute
-    /// isn't derived, if the object is deleted, or if the value can't be computed.
+    /// isn't derived, or if the object has no current record that can be read.
     private func derivedValue(at slot: Int) -> Value? {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil

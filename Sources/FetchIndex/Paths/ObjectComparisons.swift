@@ -92,7 +92,7 @@ struct ObjectComparisons {
         }
     }
 
-    /// The entity of the objects to which an expression leads, or of their keys; nil for other expressions.
+    /// If an expression leads to objects or to the keys of objects, the entity of these objects; otherwise nil.
     private func destination(of expression: ExpressionSyntax, _ scope: Scope) -> Int? {
         switch expression {
         case .object: return number

@@ -14,8 +14,8 @@ final class PathTable {
     /// Whether the model has relationships. If not, only `self` and `entity` are key paths.
     private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
-    /// All names in the predicate, at any depth. Only properties with these names are read from the objects of to-many
-    /// relationships.
+    /// All names in the predicate, at any depth; empty if the model has no relationships. Only properties with these
+    /// names are read from the objects of to-many relationships.
     let usedNames: Set<String>
     private let usesEntityNames: Bool
     /// The key paths. The path at index i has the slot `firstSlot` + i.
@@ -45,8 +45,7 @@ final class PathTable {
         try ObjectComparisons.resolved(predicate, ofEntity: number, in: model)
     }
 
-    /// The names of all entities if the predicate compares entities, so that it depends on their names; otherwise
-    /// empty.
+    /// The names of all entities that aren't dropped, if the predicate uses the name `entity`; otherwise empty.
     var entityNames: [String] {
         usesEntityNames ? model.entities.filter { !$0.isDropped }.map(\.name) : []
     }

@@ -41,8 +41,8 @@ struct RelatedRow: PredicateRow, ~Escapable {
         return .some(key.flatMap { place.entityName(of: $0) })
     }
 
-    /// The key of the object to which a path leads. Nil if the slot doesn't belong to a path to a key; `.some(nil)` if
-    /// the path doesn't lead to an object.
+    /// The key of the object to which a path leads. Nil if the slot doesn't belong to a path that ends with an object
+    /// or its key; `.some(nil)` if the path doesn't lead to an object.
     private func key(at slot: Int) throws -> Int64?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil,
             !place.paths[index].givesEntities

@@ -1,7 +1,7 @@
 /// The way in which a fetch finds its rows: the records on which it evaluates the predicate.
 public struct FetchPlan: Equatable, Sendable {
     public enum Source: Equatable, Sendable {
-        /// A scan of all the entity's records. It skips zones whose bounds exclude a match, and records whose texts,
+        /// A scan of all the entity's records. It can skip zones whose bounds exclude a match, and records whose texts,
         /// read from columns, don't match.
         case scan
         /// Rows of a current cache: those whose leading attributes have values that the predicate allows.

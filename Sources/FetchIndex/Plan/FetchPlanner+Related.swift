@@ -11,9 +11,9 @@ extension FetchPlanner {
     /// objects: reading one of them costs about as much as reading a record in a scan of the fetched entity.
     private static let fewerAtTheEnd: UInt64 = 4
 
-    /// For each part of the predicate that constrains the end of a path, returns the objects from which the path leads
-    /// to an allowed end. Leaves out a path that begins at more than `limit` of these objects, and a reference for
-    /// which one of the values has more than `limit` links. O(objects at the end + log n for each object found).
+    /// For each part of the predicate that constrains the end of a path, finds the objects from which the path leads to
+    /// an object that meets the constraint. Leaves out a path if null meets the constraint, if the search would cost
+    /// too much, or if more than `limit` objects are found. O(objects at the end + log n for each object found).
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
         guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
         return try constraints.compactMap { constraint in
@@ -86,7 +86,8 @@ extension FetchPlanner {
         return found
     }
 
-    /// Returns the objects with the demanded keys, if they exist and are of a fetched entity.
+    /// Returns those objects with the demanded keys that exist and are of a fetched entity; nil if the demand isn't a
+    /// list of at most `limit` keys.
     private func identified(_ demand: AttributeConstraint.Demand, _ limit: Int) throws -> [RecordKey]? {
         guard let values = demand.values, values.count <= limit else { return nil }
         return try values.compactMap { RecordKey($0) }.filter {
@@ -94,8 +95,8 @@ extension FetchPlanner {
         }
     }
 
-    /// Finds the objects at the end of a path by unique keys. Returns nil unless the attribute is unique in all their
-    /// entities.
+    /// Finds the objects at the end of a path by unique keys. Returns nil unless the demand is a list of values and the
+    /// attribute is unique in all entities of these objects.
     private func keyed(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ demand: AttributeConstraint.Demand
     ) throws -> [RecordKey]? {

@@ -5,8 +5,8 @@ internal import FetchIndexValues
 
 /// Scans skip zones of objects in which no value can meet the predicate's demands.
 extension FetchPlanner {
-    /// The records that a scan reads: the entity's own records in zones with possible matches, and all records of
-    /// subentities. O(zones).
+    /// The records that a scan reads: all records of subentities, and the entity's own records in zones with possible
+    /// matches, or in all zones if fewer than a quarter of its objects could be skipped. O(zones).
     func zonesToScan() throws -> RecordSelection {
         let demands = constraints.filter { hasBounds($0.slot) }.map { ($0.slot, $0.demand.ofZones) }
         if demands.isEmpty { return .all }

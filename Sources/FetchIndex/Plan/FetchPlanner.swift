@@ -39,7 +39,7 @@ struct FetchPlanner {
     /// The constraints on attributes of all parts together.
     let constraints: [AttributeConstraint]
 
-    /// The current caches whose row keys begin with an attribute, in the reader's state.
+    /// The fresh caches whose row keys begin with an attribute, in the reader's state.
     private let leadingOrders: [LeadingOrder]
     /// Whether the fetch stops after some objects. It reads them in the order of their object numbers.
     private let endsEarly: Bool

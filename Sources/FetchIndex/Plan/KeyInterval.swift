@@ -75,8 +75,8 @@ struct KeyInterval: Equatable {
             let all = demands.map { intervals($0, type) }
             return all.dropFirst().reduce(all.first ?? []) { intersection($0, $1) }
         case .prefix(let prefix):
-            // The key of a text ends with two bytes. Dropping them gives a prefix of the keys of all texts that begin
-            // with the text.
+            // The key of a text ends with two bytes that mark its end. Dropping them gives a prefix of the keys of all
+            // texts that begin with the text.
             return [KeyInterval(beginningWith: Array(key(.string(prefix)).dropLast(2)))]
         case .relation(let comparator, let value):
             // In the order, null comes before all values and NaN after them. Neither satisfies a relation.

@@ -3,8 +3,8 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexPredicates
 internal import FetchIndexRecords
 
-/// A current cache whose row keys begin with the values of attributes. A range of the first attribute is a range of
-/// rows. A range of a later attribute is one, too, if the attributes before it have one value each.
+/// A fresh cache whose row keys begin with the values of attributes. A range of the first attribute is a range of
+/// rows. A range of a later attribute is a range of rows if each attribute before it is limited to one value.
 final class LeadingOrder {
     let name: String
     private let kept: FreshCache
@@ -33,8 +33,8 @@ final class LeadingOrder {
         return order
     }
 
-    /// The parts of the cache's predicate, which hold for all its rows; nil if the predicate can't be read, or if the
-    /// rows were placed with another version of ICU's data. O(length of the predicate), once.
+    /// The parts of the cache's predicate, which hold for all its rows; nil if the predicate can't be read, or if data
+    /// that placed the rows have changed, such as ICU's. O(length of the predicate), once.
     private(set) lazy var known: [PredicateSyntax]? = {
         guard let definition = try? OrderDefinition(identity, in: model) else { return nil }
         if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
@@ -54,7 +54,7 @@ final class LeadingOrder {
     }
 
     /// The section's attribute, then the sort keys, up to the first sort key whose value isn't in the row key as an
-    /// OrderKey, or that repeats an attribute.
+    /// OrderKey, or that repeats an attribute. Empty if the sections aren't those of an attribute.
     private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""
@@ -81,7 +81,7 @@ final class LeadingOrder {
         return names.count == 2 && names[1] == RelatedPath.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
-    /// The current caches of exactly the given entities in a reader's state: the entity with its subentities, or the
+    /// The fresh caches of exactly the given entities in a reader's state: the entity with its subentities, or the
     /// entity alone. O(caches).
     static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in

@@ -6,6 +6,7 @@ internal import FetchIndexValues
 /// The links to an object, as the context sees them: the snapshot's links, plus the links that unsaved edits add, minus
 /// the links that unsaved edits remove. Reading the list doesn't load objects.
 struct LinkList {
+    /// The place of a link in the list.
     struct Place: Comparable {
         let sortKey: [UInt8]
         let holder: RecordKey
@@ -15,7 +16,7 @@ struct LinkList {
         static func == (left: Place, right: Place) -> Bool { left.sortKey == right.sortKey }
         static func < (left: Place, right: Place) -> Bool { left.sortKey.lexicographicallyPrecedes(right.sortKey) }
 
-        /// The object at the other side of a many-to-many link.
+        /// The object that a many-to-many link joins with the list's object; nil if the sort key can't be read.
         var other: RecordKey? {
             let bytes = sortKey.span.bytes
             guard let length = OrderKey.lengthOfFirst(in: bytes) else { return nil }
@@ -99,8 +100,9 @@ struct LinkList {
         }
     }
 
-    /// Finds the link between this object and another object in a many-to-many relationship. O(log n) if the links have
-    /// no positions, otherwise O(links x log n).
+    /// Finds the link that joins the list's object with another object in a many-to-many relationship; nil if they
+    /// aren't linked. O(log n + links that unsaved edits remove) if the links have no positions, otherwise
+    /// O(links x log n).
     func place(ofOther other: RecordKey) -> Place? {
         if let place = added?.place(ofOther: other) { return place }
         var lowest: [UInt8] = []

@@ -1,6 +1,7 @@
 public import FetchIndexModels
 
-/// Declares a relationship of a managed object's class, once on each side.
+/// Declares a relationship of a managed object's class. The class of the related objects declares the inverse, which
+/// only a to-one relationship may lack.
 ///
 ///     final class Author: ManagedObject {
 ///         @Attribute("name") var name: String
@@ -11,9 +12,9 @@ public import FetchIndexModels
 ///         @Relationship("author", inverse: "books") var author: Author?
 ///     }
 ///
-/// Both sides describe the same links: when one side is set, the other side immediately shows the change. A property of
-/// an optional class declares a to-one relationship, a property of type ``Related`` a to-many one. Reading a to-one
-/// relationship costs O(log n); setting one costs O(log n) more when it is saved.
+/// Both declarations describe the same links: when one property is set, the other immediately shows the change. A
+/// property whose type is an optional class declares a to-one relationship, a property of type ``Related`` a to-many
+/// one. Reading a to-one relationship costs O(log n); setting one costs O(log n) more when it is saved.
 @propertyWrapper
 public struct Relationship<Wrapped: RelationshipValue> {
     private let name: String

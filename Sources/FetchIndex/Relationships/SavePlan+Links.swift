@@ -3,9 +3,9 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension SavePlan {
-    /// Whether a new link of a many-to-many relationship must be dropped, because one of its objects was deleted
-    /// elsewhere and the policy prefers the store. Under other policies, throws a `ValidationError` for the object at
-    /// the other side of the link.
+    /// Whether a new link of a many-to-many relationship must be dropped, because one of the two joined objects was
+    /// deleted elsewhere and the policy prefers the store. If one was deleted but the policy doesn't prefer the store,
+    /// throws a `ValidationError` that names the link's other object.
     func isLost(_ link: ManagedObject, _ record: [UInt8], in writer: StoreWriter) throws -> Bool {
         let references = link.entity.links?.references ?? []
         let view = try RecordView(record.span.bytes)

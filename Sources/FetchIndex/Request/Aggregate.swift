@@ -157,7 +157,7 @@ extension OrderDefinition {
             })
         guard columns.maximumLength <= AggregateColumns.greatestLength else {
             throw RequestError.malformed(
-                "the aggregates of a request may take \(columns.maximumLength) bytes a section, but at "
+                "the aggregates of the request need up to \(columns.maximumLength) bytes a section, but at "
                     + "most \(AggregateColumns.greatestLength) are allowed: a sum or average of a double takes up to 283, "
                     + "of a decimal 147, of an integer 19")
         }

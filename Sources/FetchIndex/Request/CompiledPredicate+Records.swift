@@ -20,8 +20,8 @@ extension RecordBlock {
 }
 
 extension CompiledPredicate {
-    /// The parts of the predicate's AND, or the whole predicate if it isn't an AND, that depend on only one text
-    /// attribute of the entity, as tests of that attribute.
+    /// Makes tests of single text attributes of the entity, from those parts of the predicate's AND that read nothing
+    /// but the attribute. If the predicate isn't an AND, the whole predicate is its only part.
     func columnTests(of entity: Entity) -> [ColumnTest] {
         testsOfOneText { slot in
             slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string

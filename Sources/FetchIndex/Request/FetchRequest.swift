@@ -24,7 +24,9 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     public var includesSubentities = true
     /// The attributes that dictionaries contain; nil for all attributes.
     public var propertiesToFetch: [String]?
-    /// Whether the result includes the context's unsaved edits.
+    /// Whether a fetch selects and sorts objects by their unsaved values. If false, it uses the saved values, and
+    /// dictionaries have saved values; fetched objects have their unsaved values all the same. Controllers always
+    /// include unsaved edits.
     public var includesPendingChanges = true
     /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false

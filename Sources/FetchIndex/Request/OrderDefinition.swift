@@ -29,7 +29,7 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// Compiles the definition for a model. The result can build the order, and has the identity of its cache. Throws
-    /// if an attribute is missing or has the wrong type.
+    /// if the definition doesn't fit the model, for example because an attribute is missing or has the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
         return try request(compiled(number, in: model, RecordPlacer(self, number, in: model)), in: model)

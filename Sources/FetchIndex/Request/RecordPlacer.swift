@@ -76,7 +76,7 @@ final class RecordPlacer: RowPlacer {
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
     /// The versions that affect placements: of data (ICU's and time zones), and of rules that have changed since they
-    /// were introduced. Also the entity names that the predicate reads.
+    /// were introduced. Also the names of all entities, if the predicate uses `entity`.
     var versions: [String] {
         predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])
@@ -162,8 +162,8 @@ final class RecordPlacer: RowPlacer {
         }
     }
 
-    /// The row from which expressions read. It's made on demand, because most sort keys instead use values from the
-    /// ends of their paths that `PathKeys` keeps.
+    /// The row from which expressions read. It's made on demand, because most sort keys don't need it: `PathKeys`
+    /// caches the bytes of the values to which their paths lead.
     @_lifetime(copy related)
     private func row(_ related: borrowing RelatedRecord) -> RelatedRow {
         let place = RelatedPlace(

@@ -2,7 +2,8 @@
 public enum RequestError: Error, Equatable, Sendable {
     /// The text isn't a valid sort key, section key, section order or aggregate; the associated text gives the reason.
     case malformed(String)
-    /// An attribute has a type that the request can't use in this place.
+    /// An attribute, a relationship or a section function has a type that the request can't use in this place; the
+    /// associated text gives the reason.
     case wrongType(String)
     /// An object can't be found by the value of this attribute, because the attribute isn't unique.
     case notUnique(entity: String, attribute: String)

@@ -13,8 +13,8 @@ public struct FetchedOrder {
         let slots: [Int]
     }
 
-    /// Records whether damage of the cache was found since the order was opened. It's a class, so that copies of the
-    /// order share the record.
+    /// Whether damage of the cache was found since the order was opened. It's a class, so that copies of the order share
+    /// this state.
     final class Damage { var isMet = false }
 
     let opened: OpenedOrder
@@ -24,7 +24,8 @@ public struct FetchedOrder {
     let entityNumber: Int
     /// The subentities whose objects are among the rows, by number.
     let others: [Int: Other]
-    /// The part that the ids of an entity's objects share, for the entities by whose objects rows are grouped.
+    /// If the rows are grouped by a related object: for each entity that such objects have, by number, what the ids of
+    /// its objects have in common. Otherwise empty.
     private let sectionOrigins: [Int: ObjectOrigin]
     /// The columns of the sections' aggregates; nil if the request has no aggregates.
     private let columns: AggregateColumns?
@@ -72,8 +73,8 @@ public struct FetchedOrder {
     /// The number of rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// The number of sections. Each section has rows. A request without a section key always has one section, which may
-    /// be empty. O(1).
+    /// The number of sections. If the request has a section key, each section has rows; otherwise the order always has
+    /// one section, which may be empty. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.

@@ -18,7 +18,7 @@ extension FetchedResultsController {
     }
 }
 
-// The key path is one of `Observers`, because a key path of the generic controller would be created at each read.
+// The key path's root is `Observers`, because a key path of the generic controller would be created at each read.
 extension Observers: Observable {
     fileprivate static let results: any KeyPath<Observers, Bool> & Sendable = \.observedResults
 

@@ -32,19 +32,20 @@ public final class FetchedResultsController<Object: ManagedObject> {
     let requiresSortKeys: Bool
     let needsExactChange: Bool
 
-    // The context's isolation domain guards the following properties. They are changed there by fetches, by steps of
-    // the context, and by reads that find damage.
+    // The context's isolation domain guards the following properties. They are changed in this domain by fetches, when
+    // the context processes edits, advances or rolls back, and by reads that find damage.
     var shown = ShownOrder.nothing { didSet { version &+= 1 } }
     var live: LiveOrder? { shown.live }
-    /// A number that increases with each change of `shown`, and with each step of its order. If it has changed, an
-    /// iterator reads the sections again that it had read in advance.
+    /// A number that increases when `shown` is set, and when its order follows the context. If the number has changed,
+    /// an iterator reads the sections again that it had read in advance.
     var version = 0
     /// The observers of the results; nil until the results are read.
     var observers: Observers?
     /// The properties of the last fetch. A fetch with equal properties keeps a current order, and a repaired order has
     /// this offset and limit.
     var fetched: Fetched?
-    /// The change of the last step. A fetch resets it before it merges, and returns the merge's change.
+    /// The change with which the order last followed the context. A fetch sets it to nil before the context merges, and
+    /// returns the merge's change.
     var merged: OrderChange<RecordKey>?
     /// The last change; nil once it is delivered.
     var undelivered: OrderChange<RecordKey>?
@@ -99,8 +100,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let observed: [String]
     }
 
-    /// Deletes a cache, or all caches if the name is nil. A live controller of a deleted cache continues in memory.
-    /// Throws `StoreError`.
+    /// Deletes a cache; if the name is nil, all caches except those of indexes. A live controller of a deleted cache
+    /// continues in memory. Throws `StoreError`: `cacheLocked` if one of the caches is locked, in which case none is
+    /// deleted.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
     }

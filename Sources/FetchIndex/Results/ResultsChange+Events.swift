@@ -44,7 +44,7 @@ extension SectionEvent {
     }
 }
 
-// Only for ids: so the compiler knows the type here, and the delivery to a delegate needs no generic code.
+// These properties are declared only for ids, so that the delivery to a delegate needs no generic code.
 extension OrderChange.RowEvent where RowID == ObjectID {
     /// The row's object.
     public var id: ObjectID {

@@ -8,11 +8,12 @@ internal import FetchIndexOrderCaches
 //                            +---------------- damage in the records --------------------->   v
 //                                                                                           failure(isTold: true)
 //
-// A fetch leads from each state to `order`. Steps of the context keep the state, unless they find damage.
+// A fetch leads from each state to `order`. When the context processes edits, advances or rolls back, the state stays,
+// unless damage is found.
 enum ShownOrder {
     /// The controller has not fetched yet.
     case nothing
-    /// The order as it was opened, advanced by each later step.
+    /// The order that the last fetch opened. It follows the context.
     case order(LiveOrder)
     /// An order that was computed again in memory, because the opened order is damaged. Counts that were read from the
     /// opened order may be wrong.

@@ -79,7 +79,8 @@ extension FetchedRow {
         return try text(at: index, body)
     }
 
-    /// Calls the body with the UTF-8 bytes of a text value, in place. Returns false if the value is null or not a text.
+    /// Calls the body with the UTF-8 bytes of the text of the attribute at an index, in place. Returns false if the
+    /// value is null or not a text.
     package func text(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         let slot = slots[index]
         guard entity.type(at: slot) == .string, let range = try record.range(of: slot) else { return false }

@@ -36,7 +36,7 @@ extension PersistentContainer {
     ) throws {
         try withPublicErrors {
             let requests = try caches.compactMap { try cacheRequest($0.definition, $0.options) }
-            precondition(requests.count == caches.count, "A cache has a name.")
+            precondition(requests.count == caches.count, "Each of the caches to refresh must have a name.")
             try cacheEngine.open(requests, isForced: isForced) { index, result in
                 let refreshed = Result {
                     try withPublicErrors {

@@ -26,7 +26,8 @@ package struct PinnedState {
     /// The names of the caches, sorted. O(caches).
     package func cacheNames() throws -> [String] { try withPublicErrors { try CacheDirectory.names(in: snapshot) } }
 
-    /// The facts of a cache. O(log n). Throws `StoreError`: `unknownCache` if no cache has the name.
+    /// The facts of a cache. O(log n), and O(log n) for each commit since the cache's commit. Throws `StoreError`:
+    /// `unknownCache` if no cache has the name.
     package func facts(ofCache name: String) throws -> NamedCache {
         try withPublicErrors { NamedCache(try container.cacheEngine.facts(of: name, in: snapshot), in: snapshot.model) }
     }

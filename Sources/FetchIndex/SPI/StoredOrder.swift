@@ -38,6 +38,7 @@ package struct StoredOrder {
     /// The first `limit` sections, or all if there are fewer. O(sections). Throws `StoreError`.
     package func sections(limit: Int) throws -> [FetchedSection] {
         try withPublicErrors {
+            if limit < 1 { return [] }
             var sections: [FetchedSection] = []
             try order.walkSections { section in
                 sections.append(FetchedSection(section))

@@ -58,7 +58,7 @@ package struct ShareBar {
     }
 }
 
-/// A time line of events; the height of an event is the logarithm of its size.
+/// A time line of events; the height of an event grows with the logarithm of its size.
 package struct EventChart {
     package struct Event {
         package let time: Double

@@ -59,7 +59,8 @@ package struct SVG {
 
     /// Escapes a text for the content and the attributes of SVG and HTML elements.
     package static func escaped(_ text: String) -> String {
-        // Most texts have nothing to escape: "&" and "'", "<" and ">", quotation marks, controls, U+FFFE and U+FFFF (EF BF …).
+        // Most texts have none of the bytes of characters to escape: "&" and "'", "<" and ">", quotation marks,
+        // controls, and U+FFFE and U+FFFF, which begin with EF.
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {
             case 0x26, 0x27, 0x3C, 0x3E, 0x22, 0x00...0x1F, 0xEF: false

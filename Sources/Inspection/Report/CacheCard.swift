@@ -4,7 +4,7 @@ internal import FetchIndexEssentials
 /// Makes the part of the report about one cache.
 struct CacheCard {
     private static let mostOpenings = 12
-    /// The maximum number of leaves that are read to estimate how full leaves are.
+    /// About this many leaves, fewer than twice as many, are read to estimate how full leaves are.
     private static let sampledLeaves = 200
 
     private let name: String
@@ -91,8 +91,8 @@ struct CacheCard {
     }
 
     /// Whether the cache can be compared with the records. That isn't possible if the cache is unusable, if the model
-    /// or the rules of text order have changed since it was built, or if only the program that built it knows its
-    /// section key.
+    /// or the rules of text order have changed since it was built, if only the program that built it knows its section
+    /// key, or if this machine lacks a locale, a calendar or a time zone that the cache needs.
     private func isComparable(_ cache: NamedCache) -> Bool {
         if case .unusable = cache.state { return false }
         guard case .readable(let request)? = try? pinned.request(ofCache: name) else { return false }

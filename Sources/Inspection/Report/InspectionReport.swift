@@ -25,8 +25,8 @@ package struct InspectionReport {
         state = try container.pinnedState()
     }
 
-    /// Returns the page, and whether no defects were found, by verification or in caches that can't be read. O(branches
-    /// and sections of the caches + commits of the log), without verification. Throws `StoreError`.
+    /// Returns the page, and whether it shows no defects; a cache that can't be read counts as a defect. O(branches and
+    /// sections of the caches + commits of the log), without verification. Throws `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
         let names = try state.cacheNames()
         let cards = try names.enumerated().map { try card($1, $0) }

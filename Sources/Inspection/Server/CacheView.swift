@@ -81,9 +81,9 @@ actor CacheView {
         }
         guard case .readable(let request) = try state.request(ofCache: name),
             let isComparable = try? request.isComparable()
-        else { throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown") }
+        else { throw Unshown(name, "cannot be shown: it has a key that only its program or another machine knows") }
         guard isComparable else {
-            throw Unshown(name, "was built with other rules of text order; a fetch with its request rebuilds it")
+            throw Unshown(name, "was built with another model or text order; a fetch with its request rebuilds it")
         }
         return try request.definition()
     }
@@ -128,9 +128,10 @@ actor CacheView {
     }
 
     /// Advances to the newest commit. Returns the changes since the last call, or a reset if the view was closed since.
-    /// Returns nil if nothing changed, or if the view was never open. Throws `StoreError` and `Unshown`.
+    /// Returns nil if nothing changed, or if the view isn't open and no reset is due. Throws `StoreError` and
+    /// `Unshown`.
     func advance() throws -> RowsEvent? {
-        // The page hasn't asked for rows yet.
+        // The page hasn't asked for rows yet, or not since the last error.
         if opened == nil, !needsReset { return nil }
         let current: Opened
         do { current = try bringUpToDate() } catch {

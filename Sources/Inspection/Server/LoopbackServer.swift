@@ -123,8 +123,8 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    /// Returns the head of the next request. Returns nil at the end of the connection, and after it has answered an
-    /// overlong head with an error.
+    /// Returns the head of the next request; nil at the end of the connection. Answers an overlong head with an error,
+    /// and returns nil.
     private func head(_ received: inout [UInt8], from socket: Socket) async throws -> [UInt8]? {
         let end = ContinuousClock.now + Self.readTime
         var searched = 0

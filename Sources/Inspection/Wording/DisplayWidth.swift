@@ -42,7 +42,8 @@ package struct FittedText {
     /// characters.
     private static func cut(_ text: UnsafeRawBufferPointer, width: Int) -> (end: Int, used: Int)? {
         var used = 0
-        // The place before the first character that leaves no room for "…".
+        // The offset of the first character that leaves no room for "…" after it, and the columns of the text that is
+        // cut there.
         var cut: (end: Int, used: Int)?
         var offset = 0
         while offset < text.count {

@@ -4,7 +4,7 @@ internal import FetchIndexPlatform
 ///
 /// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page has
 /// the number and the kind that its parent expects, nodes are within their page, keys are in order, stored counts are
-/// right, and each page is either used once or free. Values aren't checked, except those of the free list. O(pages)
+/// right, and each page is either used once or free. The bytes of the named tables' values aren't checked. O(pages)
 /// time, and two bits of memory per page. No page is visited twice, so the walk ends even if pages form a cycle.
 final class PageWalk {
     let file: DataFile

@@ -38,11 +38,11 @@ package struct DataFile: ~Copyable {
     }
 }
 
-/// A reason why a data file can't be opened.
+/// A reason why LMDB can't safely open an environment's files.
 package enum DataFileError: Error, Equatable {
-    /// The file isn't an LMDB file, or has a format that this version doesn't write.
+    /// A file isn't LMDB's, isn't a regular file, or has a format that this version doesn't write.
     case foreign(String)
-    /// The file is an LMDB file, but part of it is missing or wrong.
+    /// A file is LMDB's, but part of it is missing or wrong.
     case damaged(String)
 }
 

@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
-/// A copy of a branch or leaf page (see `Page` for its layout). Call `headerDefect` and `nodeDefect` before anything
-/// else: the other accessors do not validate.
+/// A copy of a branch or leaf page, or of an overflow page's header (see `Page` for their layout). Call `headerDefect`
+/// and, for a branch or leaf, `nodeDefect` before anything else: the other accessors don't validate.
 struct PageView {
     private let bytes: [UInt8]
 

@@ -36,7 +36,8 @@ package struct EntityMigration: Sendable {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
         (uniqueLists, indexKeys, relationships) = ([], [], [])
-        // In a model that was read from a store, relationships have slots; the migration adds its own.
+        // If the declared model was read from a store, its relationships have slots. They are marked as removed,
+        // because the migration adds its own.
         for slot in given.relationshipSlots { slots[slot].isRemoved = true }
         try matchRelationships(storage)
         try matchUniqueLists()
@@ -59,8 +60,8 @@ package struct EntityMigration: Sendable {
         ]
     }
 
-    /// Gives the first step the cost of a pass unless another step isn't free: the unique keys are written again,
-    /// because constraints have moved within the hierarchy.
+    /// If all steps are free, gives the first one the cost of a pass: the unique keys are written again, because
+    /// constraints have moved within the hierarchy.
     mutating func renewKeys() {
         guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
         steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")

@@ -77,8 +77,8 @@ extension Model {
         return migration
     }
 
-    /// Throws if the migration changes attributes or relationships of an entity and the given model lacks one of its
-    /// subentities, which would keep the old ones.
+    /// Throws if the migration changes more of an entity than indexes and abstractness, and the given model lacks one
+    /// of the entity's subentities. That subentity would keep the old attributes and relationships.
     private func requireSubentities(of number: Int, in given: Model, _ migration: EntityMigration) throws {
         let changesAttributes = migration.steps.contains {
             switch $0.change {

@@ -14,7 +14,9 @@ package final class EntityLinks: Sendable {
 
     /// A to-one relationship whose links are in the entity's records.
     package struct Reference: Sendable {
+        /// The slot with the key of the related object.
         package let slot: Int
+        /// The slot with the holder's place among the objects of the inverse relationship, if that is ordered.
         package let position: Int
         package let name: Name
         package let relationship: String

@@ -60,8 +60,8 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// Computes a result from a column of the summary that begins at the offset `start`. Throws if a part that is read
-    /// is malformed; `prove` checks all parts.
+    /// Computes a result from the column with this index. The columns begin at the offset `start` of `summary`. Throws
+    /// if a part that is read is malformed; `prove` checks all parts.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
         var offset = start

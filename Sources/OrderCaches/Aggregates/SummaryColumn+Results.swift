@@ -51,7 +51,7 @@ extension SummaryColumn {
 
     /// Fast path for a result of a column with more than one integer, the most frequent kind. Reads and checks only the
     /// parts that the result needs. Returns nil for other columns, for malformed parts, and for sums that are too large
-    /// for this path.
+    /// or multiples of 2^32.
     @inline(__always)
     static func value(
         _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm

@@ -119,8 +119,9 @@ final class BlockPlacer {
         self.passed = passed
     }
 
-    /// A filter with which a scan skips records that aren't members, and records whose row keys are greater than the
-    /// least bound that a thread has found so far.
+    /// A filter with which a scan skips records that aren't members; nil if it can't skip any. Unless members are
+    /// counted, it may also skip records whose row keys are greater than the least bound that a thread has found so
+    /// far.
     var filterOfSorted: ScanFilter? {
         guard let placer else { return nil }
         if countsMembers || related != nil || !sorter.isBounded || !placer.hasBounds { return filter }

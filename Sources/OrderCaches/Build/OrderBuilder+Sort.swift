@@ -3,9 +3,10 @@ internal import FetchIndexRecords
 internal import FetchIndexSorting
 
 extension OrderBuilder {
-    /// Calls the body with the row keys of all members, or of the first ones, in ascending order, as `SortedEntry`.
-    /// `edits` replace records; nil excludes an object. Records are read and keys sorted on several threads. Returns
-    /// the number of members that were found; if `wanted` counts all, this is the number of all members. O(n log n).
+    /// Calls the body with the row keys of the first `wanted.most` members (by default all), in ascending order, as
+    /// `SortedEntry`. `edits` replace records; nil excludes an object. Records are read and keys sorted on several
+    /// threads. Returns the number of members that were found; if `wanted` counts all, this is the number of all
+    /// members. O(n log n).
     @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
@@ -16,9 +17,9 @@ extension OrderBuilder {
         return sorters.reduce(0) { $0 + $1.appendedCount }
     }
 
-    /// Sorts the row keys of several orders in one scan of all their entities' records. Sorts the keys of all rows of
-    /// an order, or of the first ones. The orders share the memory budget. If there is one order, a selection may limit
-    /// the records that are read, and edits may replace some of them.
+    /// Sorts the row keys of several orders in one scan of all their entities' records; of each order at least the
+    /// first `wanted.most` keys. The orders share the memory budget. If there is one order, a selection may limit the
+    /// records that are read, and edits may replace some of them.
     static func sort(
         _ builders: [OrderBuilder], _ reader: StoreReader, _ selection: RecordSelection = .all,
         replacing edits: [RecordKey: [UInt8]?] = [:], wanted: WantedRows = .all

@@ -6,7 +6,8 @@ internal import FetchIndexLMDB
 package import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Builds an order from all records of its entity, and of its subentities if the order includes them.
+/// Computes the rows of an order from records of its entity, and of its subentities if the order includes them. Builds
+/// the whole order or its first rows, walks over the members, and computes changes of rows.
 package struct OrderBuilder {
     package static let defaultMemoryBudget = 256 << 20
 
@@ -23,7 +24,7 @@ package struct OrderBuilder {
     /// Whether mapped pages of the data file are released while records are read. Only builds of caches do this,
     /// because they don't need the pages again. The next scan must map the pages again, which costs a fifth of a scan.
     var releasesPages = false
-    /// Whether the order has no sort keys, so that its rows are ordered by object number.
+    /// Whether the order has no sort keys, so that the rows of each section are ordered by object number.
     package var isByNumber = false
     /// Whether the order has no predicate, so that all objects are members.
     package var hasAll = false
@@ -77,8 +78,8 @@ package struct OrderBuilder {
     }
 
     /// Builds only the first rows of an order without sections and aggregates, and also counts all members if wanted;
-    /// otherwise the count is nil. O(n log k) for k of n rows. In an order by object number, records after the last
-    /// wanted row aren't read, unless the order has a predicate and all members are counted.
+    /// otherwise the count is nil. O(n log k) for k of n rows. If the order has no sort keys, records after the last
+    /// wanted row aren't read, unless it has a predicate and all members are counted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
@@ -95,7 +96,7 @@ package struct OrderBuilder {
         return (order, wanted.countsAll ? sortedCount : count)
     }
 
-    /// Calls the body with the row keys of the first members, by object number.
+    /// Calls the body with the row keys of the first `most` members, by object number.
     private func forEachFirst(
         _ most: Int, _ reader: StoreReader, _ selection: RecordSelection, _ body: (RawSpan) throws -> Void
     ) throws {

@@ -26,7 +26,7 @@ package struct FreshCache {
 }
 
 extension CacheDirectory {
-    /// The fresh caches whose requests are for an entity. O(caches).
+    /// The fresh caches whose requests are for an entity. O(caches x log n).
     package static func freshCaches(of entity: Int, in reader: StoreReader) throws -> [FreshCache] {
         let stored = reader.model.entities[entity]
         var kept: [FreshCache] = []

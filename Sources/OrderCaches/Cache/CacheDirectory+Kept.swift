@@ -25,9 +25,9 @@ extension CacheDirectory {
         ((try? maintained(in: reader)) ?? []).contains(name)
     }
 
-    /// Adds a cache to the list or removes it. A note of changes that the cache's exact reader hasn't received stays.
-    /// Adding the cache retains the log for this note; removing the cache ends that. Throws `StoreError.unknownCache`
-    /// if the cache is missing, and `invalidCacheName` for an index.
+    /// Adds a cache to the list or removes it. Adding also notes which commit the cache's exact reader has received,
+    /// unless the cache has a note, and retains the log for the note. Removing keeps the note, but no longer retains
+    /// the log for it. Throws `StoreError.unknownCache` if the cache is missing, and `invalidCacheName` for an index.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }

@@ -87,7 +87,7 @@ extension CacheDirectory {
     }
 
     /// Sets whether the log is retained for the exact reader of a cache, if the cache has a note of unread changes. If
-    /// the log isn't retained, the reader receives exact changes only if it happens to reach back far enough.
+    /// the log isn't retained, the reader receives exact changes only if the log happens to reach back far enough.
     static func keepLog(_ isKept: Bool, forReaderOf name: String, in writer: StoreWriter) throws {
         guard let note = try unread(of: name, in: writer), note.reason == nil, note.keepsLog != isKept,
             let header = try? header(name, in: writer)

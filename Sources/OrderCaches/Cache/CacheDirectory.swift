@@ -54,8 +54,9 @@ package struct CacheDirectory {
         .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
     }
 
-    /// The order of a cache as it's stored; nil if the cache is missing or its header can't be used. The request isn't
-    /// needed, so only sections, positions and object numbers can be read. O(1).
+    /// The order of a cache as it's stored; nil if the cache is missing or its header can't be used. The order is
+    /// opened without its request, so only its sections, positions and object numbers are right: all objects get the
+    /// entity 0. O(1).
     package func storedOrder(_ name: String, in reader: StoreReader) throws -> SectionedOrder? {
         guard let header = try? Self.header(name, in: reader) else { return nil }
         return try header.order(entity: 0, shape: header.shapeForReading(), in: LMDBNodeStore(header, in: reader))
@@ -63,13 +64,13 @@ package struct CacheDirectory {
 
     private var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
-    /// The recorded openings of a cache.
+    /// The hits and recorded openings of a cache; empty if the cache is missing.
     package func history(of name: String, in reader: StoreReader) throws -> OpeningHistory {
         try Self.storedNumber(of: name, in: reader).map { statistics.history(of: $0, name) }
             ?? OpeningHistory([], of: name)
     }
 
-    /// Removes damaged entries from the recorded openings of a cache.
+    /// Removes damaged entries from the hits and recorded openings of a cache.
     package func repairHistory(of name: String, in reader: StoreReader) throws {
         if let number = try Self.storedNumber(of: name, in: reader) { statistics.repair(number, name) }
     }
@@ -150,7 +151,7 @@ package struct CacheDirectory {
         return number.flatMap { (1...LMDBNodeStore.maximumCache).contains($0) ? $0 : nil }
     }
 
-    /// The least cache number that isn't used by a cache or by leftover nodes. O(caches x log n).
+    /// The least cache number that isn't used by a cache or by nodes in the store. O(caches x log n).
     static func newNumber(in reader: StoreReader) throws -> UInt32 {
         let used = Set(try LMDBNodeStore.caches(in: reader) + storedNumbers(in: reader))
         if let number = (1...LMDBNodeStore.maximumCache).first(where: { !used.contains($0) }) { return number }

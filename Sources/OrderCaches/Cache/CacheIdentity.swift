@@ -18,7 +18,7 @@ package struct CacheIdentity: Sendable {
     /// the same summaries.
     package var aggregateList: String
     /// The versions of the data and rules that the order depends on (collators, calendars, time zones and FetchIndex
-    /// itself), and the entity names that the predicate reads.
+    /// itself), and the names of all entities if the predicate uses `entity`.
     package var collation: String
 
     package init(

@@ -73,8 +73,9 @@ extension CacheDirectory {
         (try? locks(in: reader))?[name] != nil
     }
 
-    /// Locks a cache for its current request, or unlocks it. Throws `unknownCache` if the cache is missing, and
-    /// `corrupted` if its request can't be read.
+    /// Locks a cache for its current request, or unlocks it. Throws `unknownCache` if the cache is missing, except to
+    /// remove a lock that outlived its cache; `corrupted` if the request of a cache to be locked can't be read; and
+    /// `invalidCacheName` for an index.
     package static func setLocked(_ isLocked: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         var locks = try locks(in: writer)
@@ -92,7 +93,8 @@ extension CacheDirectory {
         try write(locks, in: writer)
     }
 
-    /// Throws `cacheLocked` if a request must not replace the cache of its name. O(1) if no cache is locked.
+    /// Throws `cacheLocked` if a request must not replace the cache of its name, because the cache is locked or the
+    /// request doesn't replace others. O(log n + locked caches).
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
         if isIndex(cache.name) { return }
         if let header = try? header(cache.name, in: reader) {

@@ -6,10 +6,10 @@ internal import FetchIndexRecords
 /// Stores the nodes of one cache in a store's nodes table.
 ///
 /// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096
-/// bytes. A node of at least a quarter of this length is padded, so that it gets an overflow page even if LMDB would
-/// store it inline. If nodes were inline, a page would hold only a few of them, and would be written with each change
-/// of one of them. With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes). A change of a node
-/// writes its overflow page and a page of LMDB's tree, which many nodes share.
+/// bytes. A leaf or branch of at least a quarter of this length is padded, so that it gets an overflow page even if
+/// LMDB would store it inline. If nodes were inline, a page would hold only a few of them, and would be written with
+/// each change of one of them. With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes). A change
+/// of a node writes its overflow page and a page of LMDB's tree, which many nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
@@ -217,8 +217,8 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// The length of a node with the padding that makes LMDB store it on an overflow page, if the node is long enough
-    /// for that.
+    /// The length of a node with the padding that makes LMDB store it on an overflow page. Short nodes and the overflow
+    /// nodes of long keys aren't padded.
     private func paddedLength(of bytes: [UInt8]) -> Int {
         guard let ownPageLength, bytes.count >= capacity / 4, NodePadding.isAllowed(behind: bytes) else {
             return bytes.count

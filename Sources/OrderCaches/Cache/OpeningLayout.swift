@@ -9,7 +9,7 @@ package struct RecordedOpening: Equatable, Sendable {
     package let time: Double
     package let milliseconds: Float
     package let kind: Kind
-    /// The reason for a rebuild; nil if the cache was caught up.
+    /// The reason for a rebuild; nil if the cache was caught up, or if this version doesn't know the reason.
     package let reason: RebuildReason?
     /// Whether the order was stored in the cache. If not, it was only in the memory of the process that opened it.
     package let isStored: Bool

@@ -5,8 +5,8 @@ internal import FetchIndexPlatform
 /// Statistics of cache openings: the number of hits by hour, and the last openings other than hits. They are in a
 /// separate file in the store's folder, so that a hit writes nothing to LMDB's file. `OpeningLayout` shows the format.
 ///
-/// If the file is lost, only statistics are lost. If it can't be written, or another process keeps it locked, the
-/// opening isn't recorded, so that openings don't wait for the file.
+/// If the file is lost, only statistics are lost. If it can't be written, or stays locked by another process for a
+/// short time, the opening isn't recorded, so that openings don't wait long for the file.
 struct OpeningStatistics {
     private let file: SideFile
 
@@ -115,8 +115,8 @@ struct OpeningStatistics {
         return history
     }
 
-    /// Calls the body with the statistics file. Does nothing if the file can't be opened or locked, or has another
-    /// format.
+    /// Calls the body with the statistics file. Does nothing if the file can't be opened, if it can't be locked for
+    /// writing, or if it has another format.
     private func withFile(_ use: SideFile.Use, _ body: (StatisticsFile) -> Void) {
         file.use(use, accepts: Self.accepts) { body(StatisticsFile(descriptor: $0)) }
     }

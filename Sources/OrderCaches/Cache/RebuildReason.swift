@@ -7,8 +7,8 @@ public enum RebuildReason: String, Hashable, Sendable {
     case sectionKeyChanged
     case aggregatesChanged
     case modelChanged
-    /// Data or rules that the order depends on (of ICU, of time zones or of FetchIndex) have another version, or an
-    /// entity name that the predicate reads has changed.
+    /// Data or rules that the order depends on (of ICU, of time zones or of FetchIndex) have another version; or the
+    /// predicate uses `entity`, and an entity was added, renamed or removed.
     case collationChanged
     /// The cache was written in another format.
     case formatChanged

@@ -98,7 +98,7 @@ struct FewestMoves {
 
     private static func merged(_ left: [Int], _ right: [Int]) -> [Int] { (left + right).sorted() }
 
-    /// The number of elements that are less than `number`. The numbers ascend.
+    /// The number of elements of an ascending array that are less than `number`.
     static func count(of ascending: [Int], below number: Int) -> Int {
         (0..<ascending.count).firstNumber { ascending[$0] >= number }
     }

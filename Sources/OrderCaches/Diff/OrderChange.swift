@@ -25,8 +25,8 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     /// must replace the temporary ids in its list of rows. Events contain the permanent ids.
     public var renumbered: [RowID: RowID] = [:]
 
-    /// If the cache was rebuilt and its old order couldn't be read afterwards, the reason for the rebuild; otherwise
-    /// nil. If it isn't nil, the change is unknown: it has no events, and a copy of the rows must be read again.
+    /// If the change is unknown, because the old order couldn't be read or the order couldn't be updated, the reason;
+    /// otherwise nil. An unknown change has no events, so a copy of the rows must be read again.
     public var rebuilt: RebuildReason?
 
     /// The positions in `sections` of the events of the null section, whose name is "", like that of the section of the
@@ -36,7 +36,7 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     /// Creates a change without events.
     public init() {}
 
-    /// Creates an unknown change, after a rebuild.
+    /// Creates an unknown change.
     package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether the change has no events and isn't unknown. Replaced ids (`renumbered`) don't count.

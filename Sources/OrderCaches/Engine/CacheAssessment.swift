@@ -85,8 +85,8 @@ extension RebuildReason {
     /// Whether only the cache's state is unusable: as far as its header can be read, it belongs to the same request.
     package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 
-    /// Whether the cache is missing, or belongs to another request. In both cases, a reader with this request has no
-    /// previous state.
+    /// Whether the cache is missing, or belongs to a request for the same entity with another predicate, sort keys,
+    /// section key or aggregates. In both cases, a reader with this request has no previous state.
     package var isOfOtherRequest: Bool {
         [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
     }

@@ -8,8 +8,8 @@ internal import FetchIndexRecords
 ///     pieces         nodes, one transaction per piece, under their own number, which the store marks
 ///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
-    /// The maximum length of a piece of nodes, in bytes, because LMDB holds the pages that a transaction writes in
-    /// memory until it ends.
+    /// The maximum length of a piece of nodes, in bytes. It's limited because LMDB keeps a transaction's changed pages
+    /// in memory until the transaction ends.
     private static let maximumPiece = 16 << 20
     /// The maximum time that a build waits for another build. After it, the order is computed in memory.
     private static let patience = Duration.seconds(60)

@@ -69,7 +69,8 @@ extension CacheEngine {
         builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
     }
 
-    /// The changes of these entities since the commit of a cache, from `known` or from the log.
+    /// The changes since the commit of a cache: those of `known` if they begin at this commit, otherwise those of these
+    /// entities in the log.
     private func recordChanges(
         since header: CacheHeader, of entities: [Int], in reader: StoreReader, _ known: KnownChanges?
     ) throws -> [RecordChange] {

@@ -15,7 +15,7 @@ extension CacheEngine {
         /// The caches must exist afterwards, whatever their state was. Errors of damaged records are thrown.
         case establishing
 
-        /// Whether a cache that is unusable for this reason isn't rebuilt.
+        /// Whether the cache stays as it is, instead of being rebuilt, if it's unusable for this reason.
         func leaves(_ cache: CacheRequest, _ reason: RebuildReason) -> Bool {
             switch self {
             case .following: !reason.isOfState
@@ -28,11 +28,12 @@ extension CacheEngine {
 
     /// Catches caches up to the commit of a sealed writer, in its transaction. A cache that is damaged or too far
     /// behind is rebuilt from all records. If that fails because records are damaged, the cache is deleted, so that
-    /// damaged records don't prevent other saves. Later saves don't build it again, since each attempt would fail. If
-    /// the purpose is `establishing`, the error is thrown instead.
+    /// damaged records don't prevent other saves. Later saves don't build it again, since each attempt would fail; only
+    /// indexes are tried again with each save. If the purpose is `establishing`, the error is thrown instead.
     ///
     /// Caches that are caught up have the outcome `pending`, unless the purpose is `following`. Prepared orders always
-    /// have it: `PreparedOrders.changes` computes their changes. O(k log n) for k changes.
+    /// have it: `PreparedOrders.changes` computes their changes. O(k log n) for k changes; O(n log n) for a cache that
+    /// is rebuilt.
     @discardableResult
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil

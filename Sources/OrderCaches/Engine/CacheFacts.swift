@@ -29,8 +29,8 @@ extension CacheEngine {
         try CacheDirectory.names(in: reader).map { try facts(of: $0, countingNodes: true, in: reader) }
     }
 
-    /// The facts about a cache. O(log n), or O(nodes) if nodes are counted. Throws `StoreError.unknownCache` if it's
-    /// missing.
+    /// The facts about a cache. O(k log n) for k commits since the cache's, and O(nodes) if nodes are counted. Throws
+    /// `StoreError.unknownCache` if it's missing.
     package func facts(of name: String, countingNodes: Bool = false, in reader: StoreReader) throws -> CacheFacts {
         let assessment: CacheAssessment
         do {

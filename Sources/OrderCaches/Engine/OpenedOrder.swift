@@ -4,9 +4,10 @@ package import FetchIndexRecords
 
 /// The way in which an order was opened.
 package enum OrderOutcome: Equatable, Sendable {
-    /// The cache was current, or the changes since its commit didn't concern its order.
+    /// The cache's order hasn't changed since the commit `OpenedOrder.start`.
     case hit
-    /// The cache was behind. The value is the change since the cache's commit.
+    /// The change of the order since the commit `OpenedOrder.start`. The cache was behind, or its exact reader hadn't
+    /// received earlier changes.
     case caughtUp(OrderChange<RecordKey>)
     /// The cache was behind. The change since its commit hasn't been computed yet.
     case pending
@@ -39,8 +40,8 @@ package struct OpenedOrder {
     package private(set) var order: SectionedOrder
     package private(set) var outcome: OrderOutcome
     package private(set) var place: Place
-    /// The commit at which the change of the outcome begins: the cache's commit before the opening, or an older one if
-    /// the cache's exact reader hadn't received earlier changes. No meaning if the order was rebuilt or computed.
+    /// The commit since which the outcome is the change: the cache's commit before the opening, or an older one if the
+    /// cache's exact reader hadn't received earlier changes. No meaning if the order was rebuilt or computed.
     package let start: UInt64?
     /// The number of rows. If only the first members are rows and the caller wanted to know (`WantedRows`), the number
     /// of all members.

@@ -9,7 +9,7 @@ package import FetchIndexRecords
 ///     saved, edited --advance--> either      to a newer commit, with the remaining edits over it
 ///
 /// Each step returns the exact change of the window. If a step throws, the order isn't changed. If the window has an
-/// offset or a limit, each step also reads all rows of the old and of the new window.
+/// offset or a limit, a step that changes rows also reads all rows of the old and of the new window.
 package final class LiveOrder {
     package let request: OrderRequest
     /// Paths to values that don't affect the order, but whose changes are reported as updates of rows.

@@ -46,7 +46,8 @@ struct ChangedPlaces {
     }
 }
 
-/// The keys of changed rows in ascending order, and their sections, which are numbered in this order.
+/// The keys of changed rows in ascending order, and the sections to look up: those of the keys, numbered in this order,
+/// and after them the sections without changed rows.
 struct ChangedKeys {
     struct Key {
         let key: RowKey
@@ -61,7 +62,7 @@ struct ChangedKeys {
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
     /// The number of sections in which rows changed; they come first in `sections`. The other sections have only
-    /// changed headings, or other section values because their objects were saved.
+    /// changed headings, or other section values because their objects were saved for the first time.
     private(set) var sectionsOfRows = 0
 
     init(_ edits: OrderEdits) {

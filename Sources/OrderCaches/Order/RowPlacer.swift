@@ -17,8 +17,9 @@ package protocol RowPlacer: AnyObject {
 
     // If the order has no key paths, many records are placed in these three steps.
 
-    /// Deselects records of a block whose row keys are greater than a bound. It may leave some of them selected, and
-    /// doesn't test whether they are members. Called before or after `keepMembers`. Does nothing if the bound is empty.
+    /// Deselects those records of a block whose row keys are greater than a bound. It may leave some of them selected,
+    /// and doesn't test whether records are members. Called before or after `keepMembers`. Does nothing if the bound is
+    /// empty.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
     /// Deselects records of a block that aren't members.
     func keepMembers(of block: inout RecordBlock) throws

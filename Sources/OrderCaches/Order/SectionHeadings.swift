@@ -25,7 +25,8 @@ struct OrderEdits {
     /// The headings that changed, and the headings of the sections to which rows are added, by section value.
     var headings: [[UInt8]: [UInt8]] = [:]
     /// For sections whose objects are newly saved: the section values that were made from the objects' temporary record
-    /// keys, by the current section values. Section values decide the order of sections that are otherwise equal.
+    /// keys, by the current section values. Such a section may move, because section values decide the order of
+    /// sections that are otherwise equal.
     var temporaryValues: [[UInt8]: [UInt8]] = [:]
 
     init(_ rows: [RowChange]) { self.rows = rows }

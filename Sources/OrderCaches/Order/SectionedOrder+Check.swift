@@ -9,9 +9,9 @@ extension SectionedOrder {
     /// tree. If it's exceeded, they are sorted on disk.
     private static let checkBudget = 32 << 20
 
-    /// Returns the defects that the order shows without the records, one sentence each: the defects of its trees, and
-    /// the first difference between the rows and the sections or headings. O(n log n) time; bounded memory, except for
-    /// the node numbers. Throws if sorting needs a file that can't be written.
+    /// Returns the defects that can be found without the records, one sentence each: the defects of its trees; if they
+    /// have none, the first difference between the rows and the sections or headings. O(n log n) time; bounded memory,
+    /// except for the node numbers. Throws if sorting needs a file that can't be written.
     package func check(sortingIn folder: String = "/tmp") throws -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
@@ -68,8 +68,9 @@ extension SectionedOrder {
         return defects
     }
 
-    /// Compares the rows with those that a builder computes from the records. Returns the first difference in the rows
-    /// and the first different heading, if any, one sentence each.
+    /// Compares the rows and headings with those that a builder computes from the records. Returns a sentence about the
+    /// first difference in the rows, if any, and otherwise about the first different heading. After a difference in the
+    /// rows, only the first section's heading is compared.
     func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
         var stored = EntryPages(rows)
         var defects: [String] = []

@@ -11,7 +11,7 @@ extension SectionedOrder {
     ) throws -> ChangedPlaces {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
-        // The positions are also looked up for rows that keep their keys, because their sections may move.
+        // The sections of rows that keep their keys are looked up, too, because they may move.
         var knownRanks: [Int?] = Array(keys.sections.count, copiesOf: nil)
         for (number, section) in keys.sections.enumerated() {
             (places.oldSections[number], knownRanks[number]) = try entry(of: section)

@@ -114,7 +114,8 @@ extension Error {
     package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
 }
 
-/// The trees of an order contradict one another, the records or the change log.
+/// The bytes of an order's keys or summaries are malformed, or its trees contradict one another, the records or the
+/// change log.
 package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String
 

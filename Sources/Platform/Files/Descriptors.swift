@@ -30,7 +30,7 @@ package enum Descriptors {
     }
 
     /// Opens /dev/null for each of the descriptors 0 to 2 that is closed; to be called before libraries open files.
-    /// Standard input is opened for writing and the others for reading, so that using them still fails.
+    /// Standard input is opened for writing and the other two for reading, so that using them still fails.
     package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
             // open(2) returns the lowest closed descriptor, which is `file`.

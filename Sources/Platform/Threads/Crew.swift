@@ -19,9 +19,9 @@ package final class Crew: @unchecked Sendable {
         try body()
     }
 
-    /// Calls the body with 0 to count - 1 on this thread (number 0) and the helper's (number 1), which take the parts
-    /// in that order. Only the leader may call this, in the body of `lead`. Returns when all calls have returned. After
-    /// an error no more parts begin, and the error of the part with the least number is thrown.
+    /// Calls the body with each part, 0 to count - 1, on this thread (number 0) and on the helper's (number 1), which
+    /// take the parts in that order. Only the leader may call this, in the body of `lead`. Returns when all calls have
+    /// returned. After an error no more parts begin, and the error of the part with the least number is thrown.
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
         // No call of the body runs any more when `end` returns, so the body doesn't escape.
         try withoutActuallyEscaping(body) { body in

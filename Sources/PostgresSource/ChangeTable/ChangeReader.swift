@@ -23,9 +23,9 @@ struct ChangeReader {
     private let before: String
     private let connection: Connection
 
-    /// Reads which tables have noted changes after a position. If `isLocked`, first begins a transaction of the source
-    /// for reading rows, and locks the tables, which keep their columns until `finish`. Throws `SourceError`; its kind
-    /// is `lost` if changes are lost.
+    /// Reads which tables changed after a position. If `isLocked`, first begins a transaction of the source for reading
+    /// rows, and locks the tables, which keep their columns until `finish`. Throws `SourceError`; its kind is `lost` if
+    /// changes are lost.
     init(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection, locked isLocked: Bool
     ) throws {

@@ -4,12 +4,13 @@
 /// A follower's position is a snapshot of the source, in the form of `pg_current_snapshot`: it tells which transactions
 /// the store has. Each time it reads the table, the follower takes a new snapshot, finds the keys that were noted by
 /// transactions that the new snapshot shows and the old one doesn't, and writes the keys' rows as they are in the new
-/// snapshot, which the store then equals. So no change is missed, in whatever order transactions commit. PostgreSQL
-/// documentation, "Transaction ID and Snapshot Information Functions".
+/// snapshot. The store then equals the new snapshot. So no change is missed, in whatever order transactions commit.
+/// PostgreSQL documentation, "Transaction ID and Snapshot Information Functions".
 enum ChangeTable {
     static let channel = "fetchindex"
     private static let trigger = "fetchindex_note"
-    /// The maximum length of a key column's name in bytes: PostgreSQL's limit of 63 less the prefix of the function's name.
+    /// The maximum length of a key column's name in bytes: PostgreSQL's limit of 63 less the prefix of the function's
+    /// name.
     private static let longestKey = 58
 
     // MARK: Setup
@@ -76,8 +77,8 @@ enum ChangeTable {
 
         """
 
-    /// Returns the SQL for the triggers of a table. The triggers note a key in COPY's form, which doesn't depend on the
-    /// session's settings, and also fire for changes that a subscription applies. A correct trigger isn't created
+    /// Returns the SQL for the triggers of a table. The triggers note a key as text, in a form that doesn't depend on
+    /// the session's settings. They also fire for changes that a subscription applies. A correct trigger isn't created
     /// again, so that followers see that it was never disabled.
     private static func triggers(of table: SourceTable) throws -> String {
         let column = table.key.name
@@ -152,7 +153,8 @@ enum ChangeTable {
 
     // MARK: The catalogue
 
-    /// Returns the identifier of the source's change table. Throws `SourceError` if the table is missing.
+    /// Returns the identifier of the source's change table. Throws `SourceError` if the table is missing or the role
+    /// may not read it, and if the source is a standby.
     static func identifier(_ connection: Connection) throws -> String {
         if try connection.value("SELECT pg_catalog.pg_is_in_recovery()") == "t" {
             throw SourceError(
@@ -179,10 +181,9 @@ enum ChangeTable {
             "the source notes no changes\(table)", remedy: .makeChangeTable)
     }
 
-    /// Returns a text that stands for the triggers and their functions, for the database, which a copy may replace, and
-    /// for the server's timeline, because a standby that takes over may lack transactions that a follower has seen. If
-    /// a later text differs, changes of rows may have been missed. Throws `SourceError` if a table has no triggers for
-    /// its key.
+    /// Returns a text that changes if a trigger or its function is altered, if a copy of the database takes its place,
+    /// or if a standby takes over (it may lack transactions that a follower has seen). If a later text differs, changes
+    /// of rows may have been missed. Throws `SourceError` if a table has no enabled triggers for its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
         let timeline = try connection.value(
             """

@@ -63,8 +63,8 @@ extension Follower {
         }
     }
 
-    /// Pauses for as long as the preceding work took, but from 2 to 500 ms, so that a source with much to read isn't
-    /// kept busy. Then waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
+    /// Pauses for as long as the preceding work took, but at least 2 and at most 500 ms, so that a source with much to
+    /// read isn't kept busy. Then waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
     private func pause(after duration: Duration) throws {
         let pause = min(max(.milliseconds(2), duration), Self.longestPause)
         usleep(UInt32(clamping: Int64(pause / .microseconds(1))))

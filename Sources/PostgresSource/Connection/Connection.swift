@@ -170,8 +170,8 @@ package final class Connection {
     }
 
     /// SQLSTATE codes, or classes of codes, of errors that a later attempt may avoid: lost connections (08), conflicts
-    /// (40), a lack of memory or disk (53), a server that shuts down or starts (57), and a lock that isn't available
-    /// (55P03). In class 53, `error(of:)` excludes 53400, a configured limit.
+    /// (40), a lack of memory or disk (53), an operator's intervention such as a shutdown (57), and a lock that isn't
+    /// available (55P03). In class 53, `error(of:)` excludes 53400, a configured limit.
     private static let passingErrors = ["08", "40", "53", "57", "55P03"]
 
     func error(of result: OpaquePointer?) -> SourceError {
@@ -271,7 +271,8 @@ package final class Connection {
         guard isSent, PQflush(raw) == 0 else { throw lost }
     }
 
-    /// Discards the notifications that have arrived. If none has arrived, waits for one, up to the given time.
+    /// Discards the notifications that have arrived. If none has arrived, waits until the server sends something, at
+    /// most the given time, and discards the notifications that arrive meanwhile.
     func waitForNotification(milliseconds: Int32) throws {
         if takeNotifications() { return }
         _ = try wait(milliseconds: milliseconds)
@@ -288,7 +289,8 @@ package final class Connection {
         return hasArrived
     }
 
-    /// Waits until the server has sent something. Returns false if nothing has arrived at the socket within the time.
+    /// Waits until the server has sent something, at most the given time. Returns false if nothing has arrived at the
+    /// socket by its end.
     func wait(milliseconds: Int32) throws -> Bool {
         var state = pollfd(fd: PQsocket(raw), events: Int16(POLLIN), revents: 0)
         let isReady = poll(&state, 1, milliseconds) > 0

@@ -4,9 +4,9 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
         /// The connection is lost or can't be made now, or something else disturbed the work: a later attempt may
         /// succeed.
         case connection
-        /// The source no longer has changes that the store lacks, so all tables must be copied again.
+        /// The store can't get all changes of the source any more, so all tables must be copied again.
         case lost
-        /// A later attempt would fail as well, unless something is changed before.
+        /// A later attempt would fail as well, unless the source, the store or the options are changed first.
         case refused
         /// The options are wrong.
         case usage

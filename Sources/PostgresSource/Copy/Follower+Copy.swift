@@ -2,7 +2,7 @@ internal import FetchIndex
 
 // Copies of tables.
 extension Follower {
-    /// Copies the tables that may be copied now. A table comes after the tables that it refers to.
+    /// Copies the tables that may be copied now, in `copyOrder`.
     func copyTables() throws {
         for index in source.copyOrder where mayCopy(index) { try copy(index) }
     }
@@ -63,9 +63,9 @@ extension Follower {
             })
     }
 
-    /// Ends a copy in the transaction of its last range: notes the current end of the source's log, at which the store
-    /// becomes consistent, and after a copy over older rows deletes the rows that the table no longer has. If the table
-    /// was changed meanwhile, another copy becomes due instead.
+    /// Ends a copy in the transaction of its last range. Notes the position at which the store becomes consistent: when
+    /// streaming, the current end of the source's log. After a copy over older rows, deletes the rows that the table no
+    /// longer has. If the table was changed meanwhile, only makes another copy due.
     private func finishCopy(_ index: Int, _ writer: KeyedRowWriter, _ seen: SeenObjects) throws {
         if case .reading = phase { phase = .reading(isPastCopies: false) }
         guard try isUnchanged(index) else {

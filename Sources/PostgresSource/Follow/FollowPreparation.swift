@@ -73,7 +73,7 @@ struct FollowPreparation {
     }
 
     /// Prepares a store that follows nothing yet: checks the source and its tables, then opens the store, or creates
-    /// it, and adds the tables' entities. The follower's first commit stores that the store follows them.
+    /// it, and adds the tables' entities. The follower's first commit stores which tables the store follows.
     private init(startingAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
         guard let address = options.address, !options.tables.isEmpty else {
             throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
@@ -167,7 +167,7 @@ struct FollowPreparation {
     // MARK: The options
 
     /// Whether an earlier first attempt ended before any row was copied, and the options name an address and tables,
-    /// which may be other ones. If so, drops the attempt's entities, which are empty.
+    /// which may be other ones. If so, drops those entities of the attempt that have no objects.
     private static func isAbandoned(
         _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
     ) throws -> Bool {
@@ -210,7 +210,8 @@ struct FollowPreparation {
 
     /// Refuses conditions whose outcome depends on the time or on chance, because no trigger fires when the outcome
     /// changes. PostgreSQL refuses such conditions for an index, so this creates an index with the condition on an
-    /// empty temporary table, and rolls back. Publications check their conditions themselves.
+    /// empty temporary table, and rolls back. If the role may not create the table, only warns. Publications check
+    /// their conditions themselves.
     private static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {

@@ -36,7 +36,8 @@ extension Follower {
     func begin(_ phase: Phase) throws {
         self.phase = phase
         if isPastCopies {
-            // The position has reached the end of the copy already, so the store is consistent.
+            // The position has reached the end of the copies already. Unless another copy is due, storing it makes the
+            // store consistent.
             try storePosition()
         } else if source.hasWaitingRows {
             try findWaitingRows()

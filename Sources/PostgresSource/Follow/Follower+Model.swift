@@ -35,7 +35,7 @@ extension Follower {
         return nil
     }
 
-    /// Whether the catalogue has a table exactly as the store remembers it, including its marks.
+    /// Whether the catalogue has a table exactly as the store remembers it, including the marks of its columns.
     func isUnchanged(_ index: Int) throws -> Bool { try change(of: index) == nil }
 
     /// Checks that a table exists and can still be followed. Throws `SourceError`.

@@ -25,7 +25,8 @@ extension Follower {
         for index in source.tables.indices { source.tables[index].filter = try filter(of: source.tables[index]) }
     }
 
-    /// Whether the source sends whole old rows when rows are deleted or changed (REPLICA IDENTITY FULL).
+    /// Whether the source sends whole old rows when rows are deleted or changed (REPLICA IDENTITY FULL). False also if
+    /// the catalogue can't be read.
     private func isFull(_ table: FollowedSource.Table) -> Bool {
         (try? connection.value(
             """

@@ -16,7 +16,8 @@ package struct Recovery {
 
     package init(copiesAgain: Bool) { self.copiesAgain = copiesAgain }
 
-    /// Notes that changes are lost. Returns false if copying again wouldn't help.
+    /// Makes the next attempt copy all tables again, because changes are lost. Returns false, and does nothing, if
+    /// another copy wouldn't help.
     package mutating func copyAgain(isConsistent: Bool) -> Bool {
         if copiesAgain || wasLost && !isConsistent { return false }
         (copiesAgain, wasLost) = (true, true)
@@ -35,8 +36,8 @@ package struct Recovery {
         lengthenPause()
     }
 
-    /// Connects to a followed source. While it can't be reached, warns, waits and tries again. Throws `SourceError` if the
-    /// source can't be followed, and `Interrupted`.
+    /// Connects to a followed source. While it can't be reached, warns, waits and tries again. Throws `SourceError` if
+    /// the source can't be followed, and `Interrupted`.
     mutating func connect(
         to source: FollowedSource, _ isInterrupted: () -> Bool, warn: (SourceError, Recovery) -> Void
     ) throws -> Connection {

@@ -34,8 +34,8 @@ extension Follower {
         }
     }
 
-    /// Checks that the source's log is at least as long as each of its positions that the store has. The log of an
-    /// older copy of the source may be shorter.
+    /// Checks that the source's log reaches each of its positions that the store has. The log of an older copy of the
+    /// source may end earlier.
     private func checkEnd() throws {
         let known = [reached, source.consistentFrom.flatMap { LogPosition($0) }] + source.tables.map(\.copy.after)
         let text = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()")
@@ -47,9 +47,9 @@ extension Follower {
 
     // MARK: Making a slot
 
-    /// Creates the publication and the slot, or checks those that the user named, and stores the slot's position. The store
-    /// gets the names of both before either is created. So a follower that is killed here leaves nothing in the source that
-    /// the store has no record of.
+    /// Creates the publication and the slot, or checks those that the user named, and stores the slot's position. The
+    /// store gets the names of both before either is created. So a follower that is killed here leaves nothing in the
+    /// source that the store has no record of.
     private func makeSlot() throws {
         for index in source.tables.indices { try adoptCatalogue(index) }
         let exists = try checkGivenSlot()

@@ -85,7 +85,8 @@ extension Follower {
         case .table(let table): try note(table, in: writer.model, session)
         case .insert(let table, let row):
             try withReader(of: table, row, session) { reader in
-                // If a row meets the condition only since its key changed, it is sent as an insertion, and in part.
+                // If an update makes a row meet the condition, the row is sent as an insertion, without large values
+                // that the update left unchanged.
                 if row.contains(.unchanged) {
                     try session.incomplete.append((table, reader.key(row, bytes)))
                 } else {
@@ -134,7 +135,8 @@ extension Follower {
         }
     }
 
-    /// The index of the followed table that the stream describes; nil for another table of a given publication.
+    /// The index of the followed table that the stream describes; nil for another table of a given publication. Throws
+    /// if the store's own publication sends another table.
     private func index(of table: StreamedTable) throws -> Int? {
         if let index = source.tables.firstIndex(where: { $0.number == table.number }) { return index }
         guard source.ownsPublication else { return nil }

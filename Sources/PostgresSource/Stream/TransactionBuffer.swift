@@ -46,8 +46,8 @@ package struct TransactionBuffer {
             var offset = 0
             var part: [UInt8] = []
             while offset < file.length {
-                // Each part begins with the length of a message. It is read again, longer, if it lacks the message's
-                // end.
+                // Each part begins with the length of a message. If the part lacks the message's end, the whole message
+                // is read again.
                 part = try Self.read(file, offset, max(mostBytes, 4))
                 let length = Self.length(part, 0)
                 if 4 + length > part.count { part = try Self.read(file, offset, 4 + length) }

@@ -96,11 +96,11 @@ package enum ColumnValue {
         return isNegative ? number : -number
     }
 
-    /// Reads a decimal; returns nil if its digits don't fit.
+    /// Reads a decimal; returns nil if the text isn't a number, or if its digits don't fit.
     private static func decimal(_ text: String) -> Decimal? {
         guard case .decimal(let number)? = Value(text, as: .decimal) else { return nil }
         let digits = text.utf8.filter { (48...57).contains($0) }.drop { $0 == 48 }
-        // Up to 34 digits always fit. If there are more, only trailing zeros may be lost.
+        // Up to 34 digits fit. If there are more, only trailing zeros may be lost.
         if digits.count > 34, significant(text) != significant(number.description) { return nil }
         return number
     }

@@ -11,9 +11,9 @@
 package enum CopyState: Equatable, Sendable {
     /// All rows are in the store.
     case copied
-    /// Rows must be copied. `after` is a position in the source's log before which the table had another form: the copy
-    /// waits until the stream has passed this position. Otherwise older rows of the stream would be written over copied
-    /// ones.
+    /// Rows must be copied. If `after` isn't nil, the table had another form before this position of the source's log,
+    /// and the copy waits until the stream has passed the position. Otherwise older rows of the stream would be written
+    /// over copied ones.
     case due(Copy, after: LogPosition?)
 
     package enum Copy: Equatable, Sendable {

@@ -66,7 +66,7 @@ struct EntityChange {
             remedy: .startAnew(entity: table.entity))
     }
 
-    /// Refuses a former name of another attribute: its values would be read as values of the new attribute.
+    /// Refuses a new column with the former name of another attribute, whose values would be read as the column's.
     private static func requireUnused(
         _ name: String, in stored: Entity, _ removed: [String], _ table: FollowedSource.Table
     ) throws {

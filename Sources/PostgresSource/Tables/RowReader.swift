@@ -68,7 +68,8 @@ package struct RowReader {
         }
     }
 
-    /// Builds a record, with nulls for values that weren't sent. Throws `SourceError` for a value that can't be stored.
+    /// Builds a record, with nulls for values that weren't sent, and with the default values, if any, of attributes
+    /// that rows lack. Throws `SourceError` for a value that can't be stored.
     private mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
         builder.begin()
         for source in form.sources {
@@ -125,7 +126,7 @@ package struct RowReader {
         return value
     }
 
-    /// Returns the key of a row as the source's text.
+    /// Returns the key of a row as the source's text; empty if the row has no key.
     package func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
         guard case .text(let range) = row[keyPlace] else { return "" }
         return String(decoding: bytes[range], as: UTF8.self)

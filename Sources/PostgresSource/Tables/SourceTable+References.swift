@@ -43,7 +43,7 @@ extension SourceTable {
     }
 
     /// Returns the tables as the store is to remember them, and their entities, with relationships for the foreign keys
-    /// between followed tables.
+    /// that have a `destination`.
     static func followed(_ tables: [SourceTable]) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
         var followed = try tables.map { try $0.followed() }
         var relationships: [String: [RelationshipDescription]] = [:]

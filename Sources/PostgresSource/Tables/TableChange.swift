@@ -9,7 +9,8 @@ struct TableChange {
     /// Whether the source's rows may have changes that were never sent, so that the table must be copied again.
     let needsCopy: Bool
 
-    /// Compares a remembered table with the table in the catalogue. Returns nil if they are equal.
+    /// Compares a remembered table with the table in the catalogue. Returns nil if they are equal, unless `streamed`
+    /// tells that the stream doesn't send the rows' old keys.
     ///
     /// - Parameters:
     ///   - streamed: the description of the table that the stream has just sent, if any.
@@ -78,7 +79,7 @@ extension StreamedTable {
 }
 
 extension FollowedSource.Table {
-    /// Whether two tables differ only in members that the store doesn't depend on: file, width, filter, and the
+    /// Whether two tables differ at most in members that the store doesn't depend on: file, width, filter, and the
     /// columns' modifiers, marks and labels.
     func isEquivalent(to other: FollowedSource.Table) -> Bool {
         var (own, other) = (self, other)

@@ -31,7 +31,7 @@ package struct TableChoice: Sendable {
         var names = [first]
         if rest.first == "." {
             rest.removeFirst()
-            // The rest of the name may have dots.
+            // After the first dot, the table's name may have further dots.
             guard let second = Self.takeName(&rest, endingAt: ["="]) else { throw malformed }
             names.append(second)
         }

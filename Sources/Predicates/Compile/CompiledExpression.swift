@@ -27,9 +27,10 @@ package struct CompiledExpression: Sendable {
         operand = compiled.operand
     }
 
-    /// The expression's value for a row, converted to a type; nil if the expression has no value of that type. A number
-    /// becomes the nearest double, a double becomes the decimal with its printed digits, and a number becomes an
+    /// The expression's value for a row, converted to a type. Null stays null; nil if the value can't be converted. A
+    /// number becomes the nearest double, a double becomes the decimal with its printed digits, and a number becomes an
     /// integer only if it's whole. O(size of the expression and of the values that it reads), except for predicates on
+    /// the elements of lists.
     /// the elements of lists.
     package func value<Row: PredicateRow & ~Escapable>(of row: borrowing Row, as type: ValueType) throws -> Value? {
         guard case .one(let value) = try operand.value(row, []) else { return nil }

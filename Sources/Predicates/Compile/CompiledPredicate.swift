@@ -3,8 +3,8 @@ package import FetchIndexValues
 /// A predicate compiled for evaluation on many rows: attributes are resolved to slots, constants converted to the
 /// attributes' types, texts folded, and regular expressions compiled.
 ///
-/// Logic is two-valued: a comparison with null is false, except for `== nil`, `!=`, and IN with a list that contains
-/// null.
+/// Logic is two-valued: a comparison with null is false, except that `==` holds for two nulls, `!=` for null and
+/// another value, and IN for null and a list that contains null.
 package struct CompiledPredicate: Sendable {
     indirect enum Node: Sendable {
         case constant(Bool)
@@ -13,7 +13,8 @@ package struct CompiledPredicate: Sendable {
         case any([Node])
         /// An OR in which the parts that may hold are looked up by an operand's value.
         case chosen(Branches)
-        // Common comparisons of an attribute with a constant. They read the row's bytes and allocate no memory.
+        // Common comparisons of an attribute with a constant. They read the row's bytes, without making a value of
+        // them.
         case integer(slot: Int, Comparator, Int64)
         /// A comparison with a double, or with a date's seconds since 2001.
         case double(slot: Int, Comparator, Double)
@@ -24,7 +25,8 @@ package struct CompiledPredicate: Sendable {
         case decimal(slot: Int, Comparator, [UInt8])
         case comparison(Operand, Comparator, Operand, TextFolding)
         case test(Operand, TextTest)
-        /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that isn't a constant.
+        /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that isn't a constant text; also CONTAINS
+        /// with a left side that may be a list.
         case search(Operand, Comparator, Operand, TextFolding)
         case isIn(Operand, Operand, TextFolding)
         case isInSet(Operand, ValueSet)

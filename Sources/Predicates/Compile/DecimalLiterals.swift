@@ -64,7 +64,7 @@ extension ExpressionSyntax {
     }
 
     /// Collects the operands that may be decimals: key paths, variables, SELF, subqueries and decimal literals.
-    /// Descends into calculations.
+    /// Searches the parts of other expressions for them.
     func addLeaves(to leaves: inout [ExpressionSyntax]) {
         switch self {
         case .value(.decimal), .object, .variable, .subquery: leaves.append(self)
@@ -159,8 +159,8 @@ extension PredicateCompiler {
 }
 
 extension CompiledPredicate.Node {
-    /// Whether the node only compares a decimal attribute with constants. If the attribute is null, the node has the
-    /// same result with decimal constants as with doubles.
+    /// Whether the node only compares a decimal attribute with constants. Such a node needs no alternative with
+    /// doubles: if the attribute is null, both would give the same result.
     fileprivate var comparesDecimal: Bool {
         switch self {
         case .decimal: true

@@ -80,7 +80,8 @@ extension PredicateCompiler {
                 if left.operand.isSlotOfText, case .slot(let slot, _) = left.operand {
                     return .text(slot: slot, test)
                 }
-                // At run time the value may be a list, in which CONTAINS finds an element.
+                // CONTAINS isn't compiled to a test: its left side may be a list at run time, in which it finds an
+                // element.
                 if comparator != .contains { return .test(left.operand, test) }
             }
         }

@@ -90,8 +90,8 @@ extension PredicateCompiler {
         return start
     }
 
-    /// Resolves keys of Foundation's classes on a value of a known type, such as `length`; nil if a step isn't such a
-    /// key.
+    /// Resolves steps that are keys of Foundation's classes, such as `length`. Nil if a step isn't such a key, or if
+    /// the type of the value on its left isn't known.
     private func foundationKeys(_ steps: ArraySlice<KeyPathStep>, of start: Typed, _ scope: [String]) throws -> Typed? {
         guard case .one(var type) = start.type else { return nil }
         for step in steps {

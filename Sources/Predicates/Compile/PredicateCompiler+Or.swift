@@ -1,7 +1,8 @@
 internal import FetchIndexValues
 
 // Compiles OR with many parts. Equalities of one operand with constants become one IN. Parts that require a value of
-// the same operand are looked up by that value, so that a row isn't tested against the parts for different values.
+// the same operand are looked up by that value, so that a row isn't tested against the parts that require another
+// value.
 
 extension PredicateCompiler {
     /// A look-up is made for an operand if at least this many parts require values of it.
@@ -17,7 +18,8 @@ extension PredicateCompiler {
         var (parts, nodes) = (merged, (try? merged.map { try compile($0, scope) }) ?? [])
         if nodes.count != parts.count { (parts, nodes) = (all, try all.map { try compile($0, scope) }) }
         if nodes.count == 1 { return nodes[0] }
-        // A predicate for a single value tests the parts one by one, because building a look-up would cost more.
+        // A predicate that is evaluated once, on a single value, tests the parts one by one, because building a look-up
+        // would cost more.
         return .any(hasObject ? nodes : try chosen(parts, nodes, scope))
     }
 
@@ -107,8 +109,8 @@ extension PredicateSyntax {
 }
 
 extension Comparison {
-    /// The operand and the constants of an equality, or of IN with a list of constants. Nil if a side contains a
-    /// calculation, in which one constant may affect the type of another.
+    /// The operand and the constants of an equality, or of IN with a list of constants. Nil for other comparisons, for
+    /// example if a side is a calculation, in which one constant may affect the type of another.
     fileprivate var equality: (operand: ExpressionSyntax, values: [Value])? {
         switch (left, comparator, right) {
         case (_, .equal, .value(let value)) where left.isPlain && value.isPlainLiteral: return (left, [value])

@@ -86,7 +86,7 @@ struct PredicateCompiler {
         case (.date, .date(let date)) where !date.timeIntervalSinceReferenceDate.isNaN:
             return .double(slot: slot, comparator, date.timeIntervalSinceReferenceDate)
         case (.string, .string(let text)):
-            // Null is `!=` every text.
+            // `!=` becomes the negation of `==`, so that it holds for null.
             if comparator == .notEqual { return .not(.text(slot: slot, try TextTest(.equal, text, folding))) }
             return .text(slot: slot, try TextTest(comparator, text, folding))
         case (.uuid, .uuid(let uuid)):
@@ -100,8 +100,8 @@ struct PredicateCompiler {
         }
     }
 
-    /// Converts a literal to the type with which it is compared: a text such as "2016-05-16" to a date, or a number
-    /// that the type can represent exactly.
+    /// Converts a literal to the type with which it is compared. A text is parsed, for example "2016-05-16" as a date;
+    /// throws if that fails. A number that `exactly(as:)` can't convert stays as it is.
     func converted(_ typed: Typed, for type: StaticType, in comparison: Comparison) throws -> Typed {
         guard case .constant(.one(let value)) = typed.operand, case .one(let type) = type, value.type != type else {
             return typed
@@ -148,8 +148,8 @@ extension Comparator {
 }
 
 extension Value {
-    /// Converts a number to another numeric type; a double becomes the decimal with its printed digits. Nil if the
-    /// conversion isn't exact or isn't supported, such as that of a double outside of 1e-15 to 1e15 to a decimal.
+    /// Converts a number to another numeric type. Nil if the conversion isn't exact or isn't supported. A double
+    /// becomes the decimal with its printed digits; nil for other magnitudes than 0 and those between 1e-15 and 1e15.
     func exactly(as type: ValueType) -> Value? {
         switch (self, type) {
         case (.integer(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
@@ -157,6 +157,7 @@ extension Value {
         case (.integer(0), .boolean), (.double(0), .boolean): .boolean(false)
         case (.integer(1), .boolean), (.double(1), .boolean): .boolean(true)
         case (.double(let number), .integer): Int64(exactly: number).map(Value.integer)
+        case (.double(0), .decimal): .decimal(0)
         case (.double(let number), .decimal) where number.magnitude < 1e15 && number.magnitude > 1e-15:
             Decimal(string: number.description).map(Value.decimal)
         case (.decimal(let number), .double):
@@ -196,7 +197,7 @@ extension PredicateCompiler {
     }
 
     /// Calls a body with a compiler for a single value. Returns the body's result, and the names of the attributes that
-    /// it resolved, by slot.
+    /// the compiler resolved, by slot.
     fileprivate static func prepare<Result>(
         for object: PredicateValue, _ body: (PredicateCompiler) throws -> Result
     ) throws -> (Result, names: [String]) {

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
-/// A byte string to search for in many texts. `memchr` finds its rarest byte, and the whole string is compared only at
-/// these places, because few texts have the byte but not the string.
+/// A byte string to search for in many texts. `memchr` finds the occurrences of its rarest byte, and the whole string
+/// is compared only at these offsets, because few texts have the byte but not the string.
 struct BytePattern: Sendable {
     let bytes: [UInt8]
     /// The index of the string's rarest byte.
@@ -27,8 +27,8 @@ struct BytePattern: Sendable {
         return rarities
     }()
 
-    /// Whether a text contains the byte string; true for an empty one. O(length of the text) unless the text repeats
-    /// the rarest byte. Throws if the search exceeds its budget of comparisons.
+    /// Whether a text contains the byte string; true for an empty byte string. O(length of the text) if the byte
+    /// string's rarest byte is rare in the text, too. Throws if the search exceeds its budget of comparisons.
     func isContained(in text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
             var budget = ComparisonBudget("CONTAINS", of: text)
@@ -56,8 +56,8 @@ struct BytePattern: Sendable {
     }
 }
 
-/// The number of comparisons that a pattern may make on one text, about a second of work. A pattern that needs more
-/// comparisons backtracks too often.
+/// The number of comparisons that a search may make on one text, about a second of work. A search that needs more
+/// throws.
 struct ComparisonBudget {
     /// The default budget, in comparisons of at most 64 bytes.
     private static let most = 50_000_000

@@ -71,7 +71,7 @@ extension PredicateValue {
         }
     }
 
-    /// Whether a list contains a value, which may be null.
+    /// Whether this value is a list that contains another value, which may be null.
     func contains(_ value: PredicateValue, _ folding: TextFolding) -> Bool {
         guard case .list(let elements) = self else { return false }
         return elements.contains { value.isEqualText($0, folding) }
@@ -79,8 +79,8 @@ extension PredicateValue {
 }
 
 extension Comparator {
-    /// Evaluates CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES if the right side isn't a constant. CONTAINS also
-    /// finds an element in a list.
+    /// Evaluates CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES on values, for operands that couldn't be compiled to a
+    /// test of a text. CONTAINS also finds an element in a list.
     func finds(_ pattern: PredicateValue, in value: PredicateValue, _ folding: TextFolding) throws -> Bool {
         if self == .contains, case .list = value { return value.contains(pattern, folding) }
         guard let text = value.value?.searchedText, let pattern = pattern.value?.searchedText else { return false }

@@ -112,7 +112,7 @@ extension CompiledPredicate.Operand {
     }
 
     /// Applies a collection operator, such as @sum, to the values that the key path's remaining steps give for the
-    /// elements.
+    /// elements. @count counts the elements, and ignores the steps.
     private func aggregated<Row: PredicateRow & ~Escapable>(
         _ aggregate: CollectionOperator, _ collection: PredicateValue, _ steps: ArraySlice<CompiledPredicate.Step>,
         _ row: borrowing Row, _ variables: [PredicateValue]

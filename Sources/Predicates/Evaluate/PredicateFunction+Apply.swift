@@ -93,7 +93,8 @@ extension PredicateFunction {
         return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
     }
 
-    /// The least or the greatest value; null if `values` is empty or two of the values can't be compared.
+    /// The least or the greatest value; null if `values` is empty, or has a list, a dictionary, or values that can't be
+    /// compared with each other.
     private func extreme(of values: [PredicateValue]) -> PredicateValue {
         var found: Value?
         for value in values {
@@ -120,8 +121,8 @@ extension PredicateFunction {
 }
 
 extension CollectionOperator {
-    /// The function that the operator applies to a list. `@count` isn't computed by this function, because `@count`
-    /// also counts nulls.
+    /// The function that the operator applies to a list. `@count` is evaluated without it, because `@count` also counts
+    /// nulls.
     var function: PredicateFunction {
         switch self {
         case .count: .count

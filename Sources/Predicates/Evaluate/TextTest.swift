@@ -67,8 +67,8 @@ package final class TextTest: Sendable {
         self.init(.isIn, texts: texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) }, folding: folding)
     }
 
-    /// A list or a range of texts, in the order of code points, that contains all texts that pass; nil if the test
-    /// doesn't give one.
+    /// The list or range of texts, sorted by code points, that contains all texts that pass; nil if the test doesn't
+    /// imply one.
     var demand: AttributeConstraint.Demand? {
         guard folding.isEmpty else { return nil }
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -98,8 +98,8 @@ package final class TextTest: Sendable {
         return try matches(text)
     }
 
-    /// Whether a UTF-8 text passes the test. O(length of the text) for most tests; allocates no memory for plain texts.
-    /// Throws if a pattern takes too much time or memory.
+    /// Whether a UTF-8 text passes the test. O(length of the text) for most tests, which allocate no memory for a short
+    /// plain text. Throws if a pattern takes too much time or memory.
     package func matches(_ text: RawSpan) throws -> Bool {
         if folding.isEmpty { return try matchesFolded(text, of: text) }
         return try folding.withFolded(text) { try matchesFolded($0, of: text) }

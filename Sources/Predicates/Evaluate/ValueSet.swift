@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// The constants of IN. A look-up is O(log n) for texts and integers, O(1) for other values, O(n) for lists.
+/// The constants of IN. A look-up is O(log n) for texts, URLs and integers, O(1) for other values, O(n) for lists.
 struct ValueSet: Sendable {
     /// All constants that aren't lists.
     private let values: [Value]

@@ -9,7 +9,7 @@ public enum FetchPredicateError: Error, Equatable, Sendable {
     case unknownAttribute(String, entity: String, near: NearName = NearName())
     /// A variable has no value.
     case unknownVariable(String)
-    /// Two types can't be compared, or an operator doesn't support a type.
+    /// Two types can't be compared, an operator doesn't support a type, or an expression can't be used where it is.
     case typeMismatch(String)
     /// A regular expression doesn't compile.
     case invalidPattern(String)

@@ -68,13 +68,13 @@ struct Lexer {
         case "#":
             index += 1
             guard let next = self.next, Self.startsName(next) else {
-                throw unexpected("#", "a name after it", at: index - 1)
+                throw unexpected("#", "# followed by a name", at: index - 1)
             }
             return .name(word())
         case "$":
             index += 1
             guard let next = self.next, Self.startsName(next) else {
-                throw unexpected("$", "a name after it", at: index - 1)
+                throw unexpected("$", "$ followed by a name", at: index - 1)
             }
             return .variable(word())
         case "%": return try argument()
@@ -169,7 +169,7 @@ struct Lexer {
             if next == quote { return text }
             text.unicodeScalars.append(next == "\\" && quote != "`" ? try escaped() : next)
         }
-        throw unexpected("the end", "the closing \(quote) of position \(start + 1)", at: index)
+        throw unexpected("the end", "the \(quote) that matches the one at position \(start + 1)", at: index)
     }
 
     private mutating func escaped() throws(FetchPredicateError) -> Unicode.Scalar {
@@ -195,7 +195,7 @@ struct Lexer {
     private mutating func hexadecimal(at start: Int) throws(FetchPredicateError) -> UInt16 {
         let digits = text(index..<min(index + 4, characters.count))
         guard digits.utf8.count == 4, digits.allSatisfy(\.isHexDigit), let unit = UInt16(digits, radix: 16) else {
-            throw unexpected("\\u", "four hexadecimal digits after it", at: start)
+            throw unexpected("\\u", "\\u followed by four hexadecimal digits", at: start)
         }
         index += 4
         return unit

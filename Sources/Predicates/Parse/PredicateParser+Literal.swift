@@ -41,25 +41,27 @@ extension PredicateParser {
 
     /// Takes the next argument, for a placeholder other than %@: %K, %s, or one for numbers such as %d.
     mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
-        guard let argument = arguments.popFirst()?.predicateValue else { throw unexpected("an argument for it") }
+        guard let argument = arguments.popFirst()?.predicateValue else {
+            throw unexpected("an argument for this placeholder")
+        }
         switch (letters, argument) {
         case ("s", .one(.string(let text))): return .value(.string(text))
-        case ("s", _): throw unexpected("a text as its argument")
+        case ("s", _): throw unexpected("a text as this placeholder's argument")
         case ("K", .one(.string(let path))): return .keyPath(.object, try keyPath(path))
-        case ("K", _): throw unexpected("the name of an attribute as its argument")
+        case ("K", _): throw unexpected("the name of an attribute as this placeholder's argument")
         case (_, .one(.integer)), (_, .one(.double)), (_, .one(.boolean)), (_, .one(.decimal)):
             guard let expression = argument.expression else { break }
             return expression
         default: break
         }
-        throw unexpected("a number as its argument")
+        throw unexpected("a number as this placeholder's argument")
     }
 
     /// Takes the next argument for %@. If a key path follows the placeholder, takes the argument's value at that path,
     /// which is read when the predicate is made.
     mutating func argumentPath() throws(FetchPredicateError) -> ExpressionSyntax {
         let start = token
-        guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
+        guard let argument = arguments.popFirst() else { throw unexpected("an argument for this placeholder") }
         try advance()
         var names: [String] = []
         while let name = try nextStepName() {
@@ -72,10 +74,10 @@ extension PredicateParser {
             throw unexpected("an argument with a value for \(names.joined(separator: ".").shownExcerpt)", at: start)
         }
         if let expression = value.expression { return expression }
-        // The key path reads the parts of a dictionary, or of the dictionaries in a list.
+        // The value has dictionaries, which can't be literals: the key path that follows reads a part of it.
         let path = try steps(from: .object)
         guard path != .object, let part = try? PredicateCompiler.value(of: path, on: value).expression else {
-            throw unexpected("a value or a list as its argument", at: start)
+            throw unexpected("a value or a list as this placeholder's argument", at: start)
         }
         return part
     }
@@ -100,7 +102,7 @@ extension PredicateParser {
             if name.hasPrefix("@"), let collection = CollectionOperator(rawValue: String(name.dropFirst())) {
                 steps.append(.collection(collection))
             } else if name.isEmpty || name.hasPrefix("@") || name.contains("`") {
-                throw unexpected("the name of an attribute as its argument")
+                throw unexpected("the name of an attribute as this placeholder's argument")
             } else {
                 steps.append(.name(String(name)))
             }
@@ -123,8 +125,8 @@ extension Value {
         }
     }
 
-    /// The literal cast to another type: a text is parsed, and a number may become a date in seconds since 2001. Nil if
-    /// it can't be cast.
+    /// The literal cast to another type: a text is parsed, and a number of seconds since 2001 may become a date. Nil if
+    /// the literal can't be cast.
     func cast(to type: ValueType) -> Value? {
         switch (self, type) {
         case (.string("nan"), .double): .double(.nan)

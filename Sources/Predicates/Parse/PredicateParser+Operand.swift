@@ -62,7 +62,8 @@ extension PredicateParser {
         return .operand(.call(function, [inner]))
     }
 
-    /// Parses the least integer together with its sign, because its digits alone exceed the greatest integer.
+    /// Parses the digits of the least integer after its sign: without the sign, they exceed the greatest integer. Nil
+    /// if another token follows the sign.
     private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax? {
         guard token.kind == .integer(.min) else { return nil }
         let start = token

@@ -17,7 +17,7 @@ struct PredicateParser {
     var lexer: Lexer
     var token: Token
     var arguments: ArraySlice<any PredicateArgument>
-    /// The number of levels that are currently open.
+    /// The number of nesting levels that are currently open.
     var depth = 0
     /// The maximum depth within the current operand, counted from the top of the predicate.
     var reach = 0

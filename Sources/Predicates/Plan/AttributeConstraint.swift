@@ -100,7 +100,7 @@ extension CompiledPredicate.Node {
         }
     }
 
-    /// The constraint that a comparison of an attribute with constants implies; nil for other nodes.
+    /// The constraint that a comparison of an attribute with constants implies; nil if the node doesn't imply one.
     private func constraint(_ types: (Int) -> ValueType?) -> AttributeConstraint? {
         guard let slot = constrainedSlot, let type = types(slot) else { return nil }
         return demand(type).map { AttributeConstraint(slot: slot, demand: $0) }

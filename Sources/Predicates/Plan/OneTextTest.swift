@@ -28,7 +28,8 @@ extension CompiledPredicate.Node {
         if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
     }
 
-    /// The slots that the node reads; nil if it also reads anything else, such as SELF, a variable or a key path.
+    /// The slots that the node reads. Nil if it reads anything else, such as SELF, a variable or a key path, and for
+    /// `quantified` and `exact`.
     fileprivate var slots: Set<Int>? {
         switch self {
         case .constant: []

@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Gives a copy of a store its own identifier, and records that the original allocated the object numbers so far.
+/// Gives a copy of a store its own identifier, and adds the original to the stores that allocated its object numbers.
 ///
 ///     original  1 2 3 | 4 5          copied when its last object was 3: numbers below 4 name the same objects in both,
 ///     copy      1 2 3 | 4            and the 4 of the copy is another object than the 4 of the original

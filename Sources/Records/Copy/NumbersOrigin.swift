@@ -74,8 +74,8 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Records that another store allocated the numbers of all objects that an entity has had. Doesn't write if that is
-    /// already recorded.
+    /// Makes another store the origin of the numbers of all objects that an entity has had. Writes nothing if it's
+    /// their origin already.
     package func noteNumbers(of store: UUID, _ entity: Int) throws {
         // If this store and the other one share object numbers already, like a copy and its original, the range of
         // shared numbers is extended.
@@ -87,7 +87,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes the origin and the originals if they are damaged. Returns false if they are intact or missing.
+    /// Removes the origin if it's damaged, and the originals if they are damaged. Returns false if nothing was damaged.
     func repairOrigins() throws -> Bool {
         var isRepaired = false
         for key in [StoreLayout.numbersKey, StoreLayout.originalsKey] {

@@ -13,7 +13,8 @@ extension Store {
     /// process that opens the store in the meantime waits. If this process dies, the file is either the old one or the
     /// compact one. O(bytes of the store).
     package static func compact(at path: String) throws -> StoreCompaction {
-        // Throws unless the path is a store whose format this version reads.
+        // The store is opened only to check it: that throws unless the path has a store in a format that this version
+        // reads.
         var options = Options()
         options.creates = false
         _ = try Store(at: path, options: options)

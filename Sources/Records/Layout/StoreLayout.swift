@@ -23,9 +23,9 @@ package import FetchIndexLMDB
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           bytes | checksum 4     the source that is followed      -> Store/Attachment.swift
 ///              "source position"  bytes | checksum 4     the position up to which it was followed
-///              "numbers"          origin | checksum 4     the store with whose export this one was filled
+///              "numbers"          origin | checksum 4     the store whose export filled this one
 ///                                                                              -> Copy/NumbersOrigin.swift
-///                  origin         UUID 16 | entities varint x (entity varint | end varint): the number after its last object
+///                  origin         UUID 16 | entities varint x (entity varint | end varint)     end: the origin's next object number
 ///              "originals"        origins | checksum 4     the stores that this one is a copy of, oldest first
 ///                                                                              -> Copy/CopyIdentity.swift
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
@@ -51,22 +51,22 @@ package import FetchIndexLMDB
 ///                                 number | checksum 4      low 6 bytes: object number; high 2 bytes: 0, or the object's
 ///                                   entity if it isn't the key's; high bytes that are 0 are left out from version 10 on
 ///              32,768 + entity ... links                                            -> Links/LinkKey.swift
-///                  for inherited attributes: entity and attribute of the topmost superentity that has them
+///                  keys of inherited attributes have the entity and attribute numbers of the topmost superentity
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
 ///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
 ///
 /// Invariants
-/// - A commit number names one state of the records. It grows by one with each commit: a group of changes of records,
-///   or a migration that needs a pass over records. One transaction may have several commits. Only a repair of the
-///   state skips numbers.
+/// - A commit is a group of changes of records, or a migration that needs a pass over records. Its number names the
+///   state after it, and is one greater than the number of the commit before it, except after a repair of the state.
+///   One transaction may have several commits.
 /// - The log holds every insertion, update and deletion of an object after the commit `log start`, but not how a
 ///   migration rewrites records. An object that was inserted and changed within one commit appears as inserted only;
 ///   another object appears once per commit, with its first change. The object numbers of an entity are allocated once,
 ///   in ascending order: objects whose numbers are at least the first number of an inserted range did not exist before
 ///   the range's commit.
-/// - A reference in a record leads to another object. A link key leads from that object back to the record; it is
-///   derived from the reference, and is written and deleted with it.
+/// - A reference in a record leads to an object. A link key leads from that object back to the record; it is derived
+///   from the reference, and is written and deleted with it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
 /// - A zone counts all objects with its object numbers, and its bounds include all values of these objects. It may lack
 ///   the slots of attributes that were added later.

@@ -2,8 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Checks link keys: each non-null reference in a record must have a link key, and each link key must belong to a
-/// record.
+/// Checks references and link keys. A required reference must not be null. Each reference that isn't null must have a
+/// link key, and must lead to an object of the right entity, which must exist unless the reference may dangle. There
+/// must be as many links as such references, and as many links to each object as are counted.
 struct LinkCheck {
     private let reader: StoreReader
     private let links: [EntityLinks?]

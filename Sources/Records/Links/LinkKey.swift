@@ -7,8 +7,9 @@ internal import FetchIndexValues
 ///     count of links to a target 32,768 + entity 2 BE | slot 2 BE | target 8 BE                  count 8 | checksum 4
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
-/// Entity and slot are those of the relationship's declaration in the topmost superentity that has it. Each checksum
-/// also covers its key.
+/// Entity and slot are those of the relationship's declaration in the topmost superentity that has it. The other side
+/// is only in the links of join objects: the key of the second object that the holder joins. Each checksum also covers
+/// its key.
 struct LinkKey {
     static let firstByte: UInt8 = 0x80
     static let targetLength = 12

@@ -25,9 +25,9 @@ extension StoreWriter {
         return applied
     }
 
-    /// Rewrites the link keys of all relationships if one of the relationships moved to a superentity, since link keys
-    /// contain the entity that declares the relationship. In this case O(n log n) for the records of entities with
-    /// relationships, otherwise O(relationships).
+    /// Rewrites the link keys of all relationships if one of the relationships has moved to a superentity, because link
+    /// keys begin with the topmost entity that has the relationship. Costs O(n log n) for the records of entities with
+    /// relationships if one has moved, otherwise O(relationships).
     func renewLinks(from old: Model) throws {
         let before = old.namesBySlot
         let hasMoved = model.namesBySlot.contains { slot, name in before[slot].map { $0 != name } ?? false }

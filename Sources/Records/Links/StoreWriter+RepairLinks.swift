@@ -5,10 +5,10 @@ internal import FetchIndexValues
 
 /// Repairs link keys from the records. If a record and a link key disagree, the record is right.
 extension StoreWriter {
-    /// Adds missing link keys, removes link keys that no record has, corrects the counts of links, and sets references
-    /// to missing objects to nil, unless their relationship has the rule no action. Deletes join objects that refer to
-    /// missing objects. Returns a report of the repair, one sentence for each kind of defect. O(n log n) for the
-    /// records of entities with relationships.
+    /// Adds missing link keys, removes link keys that no record has, and corrects the counts of links. Sets references
+    /// to missing objects and to objects of a wrong entity to nil, or deletes the record if it's a join object. A
+    /// reference to a missing object stays if the inverse relationship has the rule no action. Returns a report of the
+    /// repair, one sentence for each kind of defect. O(n log n) for the records of entities with relationships.
     func repairLinks() throws -> [String] {
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())
@@ -16,7 +16,9 @@ extension StoreWriter {
         defer { acceptsMissingReferences = false }
         let lost = try clearLostReferences()
         var done: [String] = []
-        if lost > 0 { done.append("\(counted(lost, "relationship")) led to objects that are missing: now nil") }
+        if lost > 0 {
+            done.append("\(counted(lost, "reference")) led to objects that are missing or of another entity: removed")
+        }
         if entered > 0 { done.append("\(counted(entered, "link was", "links were")) missing or damaged: added") }
         if removed > 0 { done.append("\(counted(removed, "link was", "links were")) not in any record: removed") }
         if recounted > 0 { done.append("the links of \(counted(recounted, "object")) were counted wrong: corrected") }

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
-/// Finds all defects of a log: damaged parts, missing commits, and commits whose intact parts don't match their header.
-/// `LogProof` stops at the first defect.
+/// Finds the defects of a log: damaged parts, missing commits, commits whose intact parts don't match their header, and
+/// a wrong byte count. `LogProof` alone would stop at the first defect.
 struct LogCheck {
     private let state: StoreState
     private(set) var defects: [String] = []
@@ -43,7 +43,8 @@ struct LogCheck {
         }
     }
 
-    /// Checks that the log ends with the newest commit. Must be called after the last entry.
+    /// Checks that the log ends with the newest commit, and has as many bytes as the state says. Must be called after
+    /// the last entry.
     mutating func end() {
         endCommit(before: state.commit &+ 1)
         if byteCount != state.logBytes {

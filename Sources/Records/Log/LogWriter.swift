@@ -3,7 +3,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Collects the changes of one commit and writes them to the log in parts of about a page.
+/// Collects the changes of one commit and writes them to the log in parts of about a page. A part with a long record is
+/// longer.
 struct LogWriter {
     private static let partLength = 4000
 
@@ -21,8 +22,8 @@ struct LogWriter {
     var hasChanges: Bool { !changes.isEmpty }
     var changeCount: Int { changes.values.reduce(0) { $0 + $1.total } }
 
-    /// Records inserted objects. The object numbers of an entity ascend, so its inserted objects form one range, or
-    /// several if the caller chose object numbers.
+    /// Adds inserted objects to the commit. The object numbers of an entity ascend, so its inserted objects form one
+    /// range, or several if the caller chose object numbers.
     mutating func insert(_ first: RecordKey, count: UInt64) {
         var ranges = inserted.removeValue(forKey: first.entity) ?? []
         if let last = ranges.last, last.first + last.count == first.number {
@@ -34,8 +35,8 @@ struct LogWriter {
         changes[first.entity, default: EntityChanges()].add(.inserted, count)
     }
 
-    /// Writes the update or deletion of an object to the log, with its old record. Later changes of the same object in
-    /// the commit aren't logged, since the log already has its old record.
+    /// Adds the update or deletion of an object to the commit, with the object's old record. Later changes of the same
+    /// object in the commit aren't logged, since the log already has its old record.
     mutating func change(_ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
         changes[object.entity, default: EntityChanges()].add(kind)

@@ -78,8 +78,9 @@ extension StoreReader {
         return old
     }
 
-    /// Calls the body with the objects that were inserted between two commits and exist at the second one. Passes their
-    /// current records, or those from the log if later commits changed or deleted them.
+    /// Calls the body with the objects with numbers in `first..<end`, which were inserted between two commits, if they
+    /// exist at the second commit. Passes their current records, or if later commits changed or deleted an object, its
+    /// record in `deleted`, which is from the log.
     private func forEachInserted(
         _ entity: Int, from first: UInt64, until end: UInt64, deleted: [UInt64: [UInt8]],
         _ body: (RecordChange) throws -> Void

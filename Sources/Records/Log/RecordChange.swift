@@ -1,6 +1,5 @@
 package import FetchIndexModels
 /// The change of an object's record between two states. A record is nil if the object doesn't exist in that state.
-/// Reading the log gives changes in this form.
 package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
     /// The object's key in the old state. It differs from `object` if the object had a temporary key in the old state.

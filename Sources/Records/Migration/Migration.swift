@@ -11,7 +11,7 @@ package struct Migration {
     /// Whether the given model becomes the store's even if the store had this model before and has a newer one now. If
     /// it's false, an older program that opens the store doesn't undo a newer program's migration.
     package var isDemanded = false
-    /// Whether the migration may read and rewrite all records of an entity.
+    /// Whether the migration may read and rewrite all records of an entity. With a `convert` closure, it always may.
     package var allowsPasses = false
     /// Returns values that the two models don't determine.
     package var convert: Convert?
@@ -58,7 +58,7 @@ extension Store {
         if isNote && isReadOnly { return nil }
         let begun = isNote ? try tryBeginWrite(author: "migration") : try beginWrite(author: "migration")
         guard let writer = begun else { return nil }
-        // Another process may have migrated the store meanwhile.
+        // Another process may have migrated the store meanwhile, so the differences are computed again.
         let migrations = try writer.migrations(to: model, migration)
         if migrations.isEmpty { return nil }
         let old = writer.model
@@ -110,8 +110,8 @@ extension Value {
         guard let converted = read(as: type) else { return nil }
         let isSame =
             switch (self, converted) {
-            // A text is converted if the type holds its value exactly, even if the text is written differently: 1.50
-            // becomes 1.5, and 0042 becomes 42.
+            // A text is converted if `read` accepts it, even if the new value is written differently: 1.50 becomes 1.5,
+            // and 0042 becomes 42.
             case (.null, _), (.string, _): true
             default: self.type.flatMap { converted.read(as: $0) } == self
             }

@@ -61,7 +61,7 @@ package struct RecordBatch {
     /// Whether any record lacks a required value, so that it can update an object but not insert one.
     package var hasIncomplete: Bool { keptSlots.contains { $0.requiredSlot != nil } }
 
-    /// The slots that a record leaves out; nil if it has a value in each slot.
+    /// The slots that a record leaves out; nil if it leaves out none.
     package func keptSlots(at index: Int) -> KeptSlots? {
         guard !keptPlaces.isEmpty, keptPlaces[index] > 0 else { return nil }
         return keptSlots[Int(keptPlaces[index]) - 1]

@@ -78,13 +78,16 @@ package struct RecordBuilder {
 
     @inline(__always)
     private mutating func endValue(isNull: Bool) {
-        assert(isKnownUniquelyReferenced(&memory), "A copy begins a record of its own.")
+        assert(
+            isKnownUniquelyReferenced(&memory),
+            "A builder was copied within a record: a copy must call `begin` before it appends values.")
         if slotCount == room.slots { makeRoom(slots: 1, byteCount: 0) }
         room.ends[slotCount] = RecordMemory.End(offset: UInt32(truncatingIfNeeded: byteCount), isNull: isNull)
         slotCount += 1
     }
 
-    /// Makes room for more slots and bytes. If one of them is full, at least doubles its memory.
+    /// Makes room for this many more slots and bytes of values. At least doubles the memory for slots if `slots` isn't
+    /// 0, and the memory for values if `byteCount` isn't 0.
     @inline(never)
     private mutating func makeRoom(slots: Int, byteCount: Int) {
         let larger = RecordMemory(
@@ -134,7 +137,7 @@ package struct RecordBuilder {
         // The record is built in temporary memory and then appended. Appending zeros and overwriting them would cost
         // more.
         withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { buffer in
-            guard let record = buffer.baseAddress else { preconditionFailure("A record has a header.") }
+            guard let record = buffer.baseAddress else { preconditionFailure("A record must have a header.") }
             record.storeBytes(of: UInt8(width), as: UInt8.self)
             record.storeBytes(of: UInt16(truncatingIfNeeded: slotCount).littleEndian, toByteOffset: 1, as: UInt16.self)
             room.writeNulls(of: slotCount, hasNulls, to: record + RecordLayout.headerLength)
@@ -182,8 +185,8 @@ extension RecordMemory.Room {
 
 extension RecordBuilder {
     /// Assembles a record of an entity. The values are in the order of the entity's attributes; attributes left out at
-    /// the end get their default values. Throws `invalidValue` if a value has another type, isn't a number, or is null
-    /// but required.
+    /// the end get their default values. Throws `invalidValue` if a value has another type, is a decimal NaN, or is
+    /// null but required.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         try assemble(values, of: entity)
         return finish()

@@ -30,7 +30,7 @@ package enum RecordSelection: Sendable {
         return .objects(objects.filter { !isExcluded($0) })
     }
 
-    /// The number of objects that a scan of this selection skips.
+    /// The number of objects in the zones that this selection skips. A filter may skip more objects during the scan.
     package var skippedCount: UInt64 {
         if case .numbers(let numbers) = self { numbers.values.reduce(0) { $0 &+ $1.skippedCount } } else { 0 }
     }

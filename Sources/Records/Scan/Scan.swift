@@ -44,7 +44,7 @@ package final class Scan {
     /// object number, and calls `finish` after its last block. `filters`, one per thread, skip objects that the caller
     /// doesn't want. Throws like `StoreReader.scan`, for example if the number of records differs from the entity's
     /// count. Throws `MissingObject` if a candidate has no record. If a body throws, the other threads end after their
-    /// current part.
+    /// current part, without calling `finish`.
     package func forEachBlock(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }

@@ -2,7 +2,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The object numbers that a scan reads in a zone.
+/// The object numbers that a scan reads in a zone, or in a range of object numbers without stored zones.
 struct ZoneSelection {
     /// The numbers to read, in ascending order.
     var ranges: [Range<UInt64>]
@@ -15,7 +15,7 @@ struct ZoneSelection {
 ///     numbers(of:where:)    skips whole zones before the scan, which divides the rest among threads
 ///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
-    /// The object numbers of an entity to scan: all except zones whose bounds show that none of their objects matches.
+    /// The object numbers of an entity to scan: all except those of zones whose bounds show that no object matches.
     /// Returns all numbers if less than a quarter of the objects would be skipped, since after a complete scan, later
     /// scans needn't verify the records. Throws `corrupted` if a zone is damaged. O(zones).
     package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
@@ -31,7 +31,7 @@ extension StoreReader {
         return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
     }
 
-    /// The number of objects among the wanted object numbers that a scan with this filter skips. O(numbers).
+    /// The number of objects with wanted object numbers that a scan with this filter skips. O(numbers).
     package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
         if hasOpenZones { return 0 }
         var skipped: UInt64 = 0
@@ -44,13 +44,13 @@ extension StoreReader {
         return skipped
     }
 
-    /// The minimum gap between two ranges that are read. Numbers in shorter gaps are read too: a page has about this
+    /// The minimum gap between two ranges that are read. Objects in shorter gaps are read too: a page has about this
     /// many records, and a seek takes as long as reading some of them.
     private static let shortestGap = 48
 
     /// Calls the body with the object numbers that a scan must read, out of a range of an entity's object numbers, in
-    /// ascending order, until the body returns false. Numbers outside of stored zones are always read. O(numbers with
-    /// codes + zones).
+    /// ascending order, until the body returns false. Object numbers outside of stored zones are always read.
+    /// O(numbers with codes + zones).
     func forEachSelection(
         of entity: Int, in numbers: Range<UInt64>, _ filter: ScanFilter, _ body: (ZoneSelection) throws -> Bool
     ) throws {
@@ -73,11 +73,11 @@ extension StoreReader {
         }
     }
 
-    /// Selects the numbers of a zone whose objects may pass the tests of a filter. Selects none if all numbers of the
-    /// zone are given and its bounds show that no object matches. Selects all numbers in four cases: less than a
-    /// quarter of the objects with codes could be skipped; no test has a column; the zone is damaged, or a column is
-    /// damaged or missing (`check` reports that); or a test throws, so that the scan reads the object and throws the
-    /// error.
+    /// Selects those object numbers of a zone that may belong to objects which pass the tests of a filter. Selects none
+    /// if all numbers of the zone are given and its bounds show that no object matches. Selects all given numbers in
+    /// four cases: less than a quarter of the objects with codes could be skipped; no test has a column; the zone is
+    /// damaged, or a column is damaged or missing (`check` reports that); or a test throws, so that the scan reads the
+    /// object and throws the error.
     private func select(
         _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
     ) -> ZoneSelection {
@@ -127,7 +127,7 @@ extension StoreReader {
             open = (open?.lowerBound ?? wanted)..<wanted + 1
             place = wanted + 1
         }
-        // Numbers after the last code are always read.
+        // The columns have no codes for the object numbers from here on, so these are always read.
         if end < upper {
             let start = max(lower, end)
             if let range = open, start - range.upperBound < Self.shortestGap {

@@ -2,7 +2,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 /// Scan skipping for writers. A transaction notes each insertion, update and deletion of a record in the record's zone.
-/// Changed zones and their columns are written once, at the end of a commit.
+/// Changed zones and their columns are written at the end of a commit, and before the model changes.
 extension StoreWriter {
     /// Changes the zone of a record. `old` is nil for an insertion, `new` for a deletion. O(slots), and O(log n) for
     /// the first record of a zone in a transaction.

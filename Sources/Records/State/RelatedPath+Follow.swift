@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 
 extension RelatedPath {
-    /// Calls the body with each object that the path leads to from `object`, and with its record, until it returns
-    /// false. O(objects on the way x log n).
+    /// Calls the body with each object that the path leads to from `object`, and with its record, until the body
+    /// returns false. O(objects on the way x log n).
     package func forEachEnd(
         of object: RecordKey, _ record: RawSpan, in state: any RecordState,
         _ body: (RecordKey, RawSpan) throws -> Bool
@@ -12,7 +12,7 @@ extension RelatedPath {
     }
 
     /// The key of the object that a path of to-one relationships leads to, even if that object no longer exists; nil if
-    /// a reference is null. O(steps x log n).
+    /// a reference is null, or if an object on the way no longer exists. O(steps x log n).
     package func endKey(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> RecordKey? {
         guard let last = steps.last else { return object }
         var key: RecordKey?
@@ -57,7 +57,7 @@ extension RelatedPath {
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws -> Bool {
         var continues = true
-        // If a reference leads to a deleted object, it's skipped.
+        // If a reference leads to a deleted object, the body isn't called for it.
         _ = try state.record(object) { continues = try follow(number, object, $0, in: state, until: count, body) }
         return continues
     }
@@ -141,7 +141,7 @@ extension RelatedPath {
             starts.insert(object)
             return
         }
-        // Records may still refer to an object that was deleted.
+        // Records may still refer to an object that was deleted, so the object's own record isn't read.
         if case .reference = steps[count - 1].kind {
             for previous in try state.holders(of: steps[count - 1].name, to: object) {
                 try addStarts(of: count - 1, previous, in: state, &starts)
@@ -178,8 +178,8 @@ extension RelatedPath.Step {
         return try RecordView(record).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
     }
 
-    /// The objects to which the step leads from an object: the objects that refer to it, or the objects with which join
-    /// objects connect it.
+    /// The objects that the step leads to from an object: its holders, or for a many-to-many relationship, the objects
+    /// that join objects link it to.
     fileprivate func next(of object: RecordKey, in state: any RecordState) throws -> [RecordKey] {
         let holders = try state.holders(of: name, to: object)
         guard case .links(let next) = kind else { return holders }

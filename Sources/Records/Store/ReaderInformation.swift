@@ -64,7 +64,8 @@ private struct RecentCommits {
     }
 
     func age(ofReaderAt transaction: Int) -> (Double, Bool)? {
-        // If the log has commits, but none after the reader's transaction, the reader sees the newest commit.
+        // If no commit is newer than the reader's transaction, the reader sees the newest commit. Whether one is newer
+        // is unknown if the log doesn't have the newest commit, or has it with a damaged header.
         guard let last = headers.lastIndex(where: { $0.transaction > transaction }) else {
             return headers.isEmpty && isCut ? nil : (0, false)
         }

@@ -49,7 +49,7 @@ package final class Store: Sendable {
         var entities: Set<Int> = []
     }
 
-    /// The entities whose records were all verified, and the newest state for which that is known.
+    /// The newest state in which scans have verified all records of some entities, and these entities.
     let verified = Mutex(VerifiedEntities())
     /// The file with statistics of cache openings.
     package let statistics: SideFile
@@ -116,7 +116,7 @@ package final class Store: Sendable {
         environmentOptions.witness = StoreState.witness
         try DataFile.requirePlainFiles(StoreFiles.beside, inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
-        // A compaction that was killed may have left a file.
+        // A compaction that was killed may have left a file, which is removed.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/" + StoreFiles.data) }
         return environment
     }
@@ -154,7 +154,7 @@ package final class Store: Sendable {
     // MARK: Transactions
 
     /// Throws `StoreError.moved` if the store's path no longer leads to the open files. Costs one stat if the folder
-    /// hasn't changed for some seconds, otherwise three.
+    /// hasn't changed for some seconds, otherwise up to three.
     package func requireInPlace() throws {
         do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
@@ -182,8 +182,8 @@ package final class Store: Sendable {
 
     // MARK: Format and model
 
-    /// Writes the format, the model and the state to an empty store. Does nothing if another process has already done
-    /// it.
+    /// Writes the format, the model, the state and the identifier to a store without entries. Does nothing if the store
+    /// has a format version already.
     private static func createIfEmpty(
         _ environment: Environment, _ tables: StoreTables, _ durability: Durability
     ) throws {

@@ -75,7 +75,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .newerFormat(let found, let supported):
             "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
         case .olderFormat(let found, let supported):
-            "the store has format version \(found), and this FetchIndex reads version \(supported): create the store again from its source data"
+            "the store has format version \(found); this FetchIndex reads only newer versions, up to \(supported): create the store again from its source data"
         case .corrupted(let what): "the store is damaged: \(what)"
         case .readOnly: "the store is open for reading only"
         case .unknownEntity(let name, let near): "\(ModelError.unknownEntity(name, near: near))"

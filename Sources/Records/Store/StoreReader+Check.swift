@@ -58,7 +58,7 @@ extension StoreReader {
         return defects + checkLog()
     }
 
-    /// The objects of an entity whose records don't match their checksums. Throws `corrupted` if the number of records
+    /// An entity's objects with records that don't match their checksums. Throws `corrupted` if the number of records
     /// differs from the entity's count: a caller that skips damaged records wouldn't notice lost ones. O(n).
     package func damagedRecords(of entity: Int) throws -> [RecordKey] {
         var damaged: [RecordKey] = []

@@ -87,7 +87,7 @@ package class StoreReader {
     /// Calls the body with an entity's records, without copying them, by ascending object number, starting at `number`,
     /// until the body returns false. Throws `corrupted` for a record that doesn't match its checksum. If the scan
     /// begins at 0 and reaches the end, also throws if the number of records differs from the entity's count. After a
-    /// snapshot has scanned an entity completely, its records aren't verified again. O(n).
+    /// snapshot has scanned an entity completely, its later scans don't verify the entity's records again. O(n).
     ///
     /// Records are read one by one, so if this is a writer, the body may write. `Scan` reads blocks of records on
     /// several threads.
@@ -154,9 +154,9 @@ package class StoreReader {
     /// Whether this reader has changed zones and hasn't written them yet.
     var hasOpenZones: Bool { false }
 
-    /// The object that has a value of a unique attribute; nil if there isn't one. Throws `corrupted` if the unique key
-    /// leads to an object that is missing or has another value. O(log n), or O(n) for objects whose unique keys a first
-    /// import has left out so far.
+    /// The object that has a value of a unique attribute; nil if there isn't one, or if the attribute isn't unique.
+    /// Throws `corrupted` if the unique key leads to an object that is missing or has another value. O(log n), plus
+    /// O(k) if the value has no unique key and k objects lack theirs.
     package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> RecordKey? {
         guard let constraint = model.entities[entity].uniqueConstraint(ofSlot: slot) else { return nil }
         return try object(entity, constraint, equalTo: [value])

@@ -42,7 +42,7 @@ package struct StoreState: Equatable, Sendable {
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
         if !reader.isAtEnd {
-            // An older program's state lacks this number, since that program left out the unique keys of all objects of
+            // The state of an older program lacks `first`: such a program left out the unique keys of all objects of
             // the entity.
             let entity = Int(try reader.uint16())
             unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())

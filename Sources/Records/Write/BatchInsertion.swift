@@ -1,8 +1,8 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The objects that a batch has inserted so far. Counters, zones and the log are updated for groups of them: updating
-/// them for each object would cost more than writing it.
+/// The objects that a batch has inserted so far. Counters, zones and the log are updated for several objects at a time,
+/// because updating them for each object would cost more than writing the object.
 struct BatchInsertion {
     var keys: BatchKeys
     let entity: Int

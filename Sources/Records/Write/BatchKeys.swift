@@ -113,8 +113,8 @@ struct BatchKeys {
         hasInserted = true
     }
 
-    /// Records that a later record of the batch was inserted, because the first record with the same unique value was
-    /// refused.
+    /// Notes the object of a later record of the batch, which was inserted because the first record with the same
+    /// unique value was refused.
     mutating func note(_ object: RecordKey, insteadOf first: Int) { rows[first] = .stored(object) }
 
     /// Writes the unique keys of the inserted records, in ascending order.

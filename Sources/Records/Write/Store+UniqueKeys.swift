@@ -95,8 +95,8 @@ extension StoreReader {
         return found
     }
 
-    /// The number of an entity's objects whose object numbers are at least `number`, if none of these objects was
-    /// deleted.
+    /// The number of an entity's objects whose object numbers are at least `number`. It's right if `number` is 0, or if
+    /// every object number from `number` up to the last one that was allocated has an object.
     func count(of entity: Int, from number: UInt64) throws -> UInt64 {
         let state = try entityState(entity)
         return min(state.count, state.nextObject - min(max(number, 1), state.nextObject))
@@ -104,8 +104,9 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Whether the next objects of an entity may be inserted without unique keys: the entity isn't abstract, has only
-    /// this constraint, no links and no related entities, and the model has no derived attributes.
+    /// Whether the next objects of an entity may be inserted without unique keys: no objects of the store lack their
+    /// unique keys already; the entity isn't abstract, has only this constraint, and has no links, superentity or
+    /// subentities; and the model has no derived attributes.
     package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) -> Bool {
         let entity = model.entities[number]
         return state.unkeyed == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
@@ -121,7 +122,7 @@ extension StoreWriter {
                 + "unique value; repair the store")
     }
 
-    /// Records in the state that the next objects of an entity are inserted without unique keys.
+    /// Makes the state say that the next objects of an entity are inserted without unique keys.
     package func beginUnkeyed(_ entity: Int) throws {
         state.unkeyed = StoreState.UnkeyedObjects(entity: entity, first: try entityState(entity).nextObject)
         isStateChanged = true

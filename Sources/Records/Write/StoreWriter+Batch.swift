@@ -55,8 +55,8 @@ extension StoreWriter {
             areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
     }
 
-    /// Inserts objects without their unique keys. All of their unique values must be different, which the caller
-    /// guarantees.
+    /// Inserts the wanted records of a batch as new objects, without their unique keys. The caller guarantees that no
+    /// unique value occurs twice.
     package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
         try requireChangeable()
         var insertion = try BatchInsertion(BatchKeys(batch, entity, nil, nil, in: self), of: entity, in: self)
@@ -92,7 +92,7 @@ extension StoreWriter {
                 return try update(object, from: batch[row], batch.keptSlots(at: row), rule.merge, foundBy: constraint)
             }
         case .unchanged(let object): return .unchanged(object)
-        case .inserted: preconditionFailure("A record is written once.")
+        case .inserted: preconditionFailure("A record of a batch must not be written twice.")
         }
         try requireValues(of: batch.keptSlots(at: row), entity)
         throw try notUnique(entity, model.entities[entity].uniqueConstraints[0], batch[row])

@@ -3,7 +3,7 @@ internal import FetchIndexModels
 
 extension StoreWriter {
     /// Deletes all objects of an entity, and removes the entity from the model. Returns the number of its objects.
-    /// Throws `invalidModel` if another entity has a relationship to it. O(n log n).
+    /// Throws `invalidModel` if another entity has a relationship to it, and also throws like `delete`. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
         let name = model.entities[entity].name
         for other in model.entities where other.name != name && !other.isJoin {

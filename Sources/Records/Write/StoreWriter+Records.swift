@@ -112,8 +112,8 @@ extension StoreWriter {
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
         guard let old = try copy(of: object) else { return nil }
-        // Objects that lack their unique keys can't be deleted, because the count of these objects is computed from
-        // their numbers.
+        // This throws for an object that lacks its unique keys. Such objects can't be deleted, because their count is
+        // computed from their object numbers.
         if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
@@ -136,9 +136,9 @@ extension StoreWriter {
         try log.change(kind, object, old.span.bytes, in: self)
     }
 
-    /// Writes the record and the links of a new object. Appends the record if its key is the greatest one, because
-    /// appending fills LMDB's pages. Throws if the key exists, instead of replacing its record: damaged counters may
-    /// give a number twice. The caller must include the object in its zone.
+    /// Writes the record and the links of a new object. Appends records as long as each new key is the greatest one,
+    /// because appending fills LMDB's pages. Throws if the key exists, instead of replacing its record: damaged
+    /// counters may give a number twice. The caller must include the object in its zone.
     func append(_ record: RawSpan, as object: RecordKey) throws {
         if hasLinks { try putLinks(of: object, record) }
         if canAppend {

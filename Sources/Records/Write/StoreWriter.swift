@@ -24,7 +24,7 @@ package final class StoreWriter: StoreReader {
     /// Whether an entity of the model has derived attributes. It's stored here, because asking an entity would copy the
     /// entity for each record.
     var hasDerivations = false
-    /// The references and relationships of each entity.
+    /// By entity, its references and the references that may lead to its objects; nil for an entity without both.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
     /// Whether required references may be null for now. Objects that refer to each other get these references after all
@@ -43,7 +43,7 @@ package final class StoreWriter: StoreReader {
         self.transaction = consume transaction
         self.lock = consume lock
         self.log = LogWriter(author: author)
-        // A program with a newer format may have written since the store was opened.
+        // A program with a newer format may have written since the store was opened, so the format is checked again.
         try Store.checkFormat(in: view, store.tables, path: store.path)
         try super.init(store, view)
         log.commit = state.commit + 1
@@ -65,7 +65,7 @@ package final class StoreWriter: StoreReader {
     func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
 
     func requireChangeable() throws {
-        precondition(!isSealed, "A sealed transaction changes no records.")
+        precondition(!isSealed, "Records must not be changed after the transaction was sealed.")
         try checkThread()
     }
 
@@ -98,7 +98,7 @@ package final class StoreWriter: StoreReader {
 
     /// Commits, and returns the writer's lock, so that this thread can begin the next writer without waiting.
     func commitAndKeepLock() throws -> FolderLock {
-        guard let kept = lock.take() else { preconditionFailure("A transaction is committed once.") }
+        guard let kept = lock.take() else { preconditionFailure("A transaction must not be committed twice.") }
         defer { finish() }
         try end()
         return kept
@@ -143,7 +143,7 @@ package final class StoreWriter: StoreReader {
     }
 
     private func end() throws {
-        precondition(transaction != nil, "A transaction is committed once.")
+        precondition(transaction != nil, "A transaction must not be committed twice.")
         try checkThread()
         try seal()
         if hasCommits { try enforceLogLimit() }

@@ -38,7 +38,7 @@ struct UnchangedRows {
                     isEqual = cursor.value.isEqual(to: batch[row])
                 }
                 let object = RecordKey(rawValue: cursor.integerKey)
-                // A record with a null in a unique attribute is a new object each time.
+                // A record with a null in a unique attribute is a new object each time, so it's never unchanged.
                 if isEqual, object.entity == entity,
                     try constraint.isComplete(in: batch[row], of: description)
                 {

@@ -62,7 +62,7 @@ struct FollowTool: ParsableCommand {
     @Flag(help: "Print the SQL that creates the change table and its triggers, and exit.") var printSetup = false
     @Option(help: "The replication slot; created if missing.") var slot: String?
     @Option(help: "An existing publication; by default one is created.") var publication: String?
-    @Flag(help: "Exit when the store has reached the state that the source had when following began.") var once =
+    @Flag(help: "Exit when the store has reached the state that the source had when this command connected.") var once =
         false
     @Flag(help: "Copy all tables again. Rows that the source no longer has are deleted at the end.") var recopy = false
     @Flag(

@@ -1,4 +1,4 @@
-/// The calendar by whose weeks, months, quarters and years dates are grouped.
+/// A calendar that defines the weeks, months, quarters and years by which dates are grouped.
 ///
 /// A section has its unit's name in ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. If ISO 8601 has no name
 /// for the unit (in other calendars, and for weeks that don't begin on Monday), the section is named by the ISO date of

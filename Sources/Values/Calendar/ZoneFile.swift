@@ -78,7 +78,9 @@ struct ZoneFile: Sendable {
 
         func body(_ reader: inout Reader, bytesOfChange width: Int) throws(Damage) -> ([Int64], [Int32]) {
             var body = Reader(rest: try reader.bytes(length(bytesOfChange: width)))
-            guard leapSeconds == 0 else { throw Damage(reason: "it counts leap seconds, which other data do not") }
+            guard leapSeconds == 0 else {
+                throw Damage(reason: "it counts leap seconds, which FetchIndex does not support")
+            }
             guard types > 0 else { throw Damage(reason: "it has no offset") }
             var moments: [Int64] = []
             moments.reserveCapacity(changes)
@@ -99,7 +101,7 @@ struct ZoneFile: Sendable {
                 known.append(Int32(offset))
                 _ = try body.bytes(2)  // whether it is summer time, and its name
             }
-            guard chosen.allSatisfy({ $0 < known.count }) else { throw Damage(reason: "a change leads to no offset") }
+            guard chosen.allSatisfy({ $0 < known.count }) else { throw Damage(reason: "a change has no offset") }
             return (moments, [known[0]] + chosen.map { known[Int($0)] })
         }
     }

@@ -27,8 +27,7 @@ package final class IndexTitles {
         deinit { fi_index_close(buckets) }
     }
 
-    /// The number of texts after which the shortcut is built: building it takes about as long as ICU needs for this
-    /// many texts.
+    /// The number of texts after which the shortcut is built: for fewer texts, building it may cost more than it saves.
     private static let textsBeforeShortcut = 100_000
 
     package let locale: String
@@ -67,7 +66,7 @@ package final class IndexTitles {
         shortcut = isMade ? found : []
     }
 
-    /// Whether the shortcut has the titles of texts that begin with an ASCII character.
+    /// Whether the shortcut has the title of texts that begin with this ASCII character.
     func isInShortcut(_ character: UInt8) -> Bool { !shortcut.isEmpty && shortcut[Int(character)] >= 0 }
 
     private static func bucket(of text: RawSpan, _ shortcut: [Int16]) -> Int {

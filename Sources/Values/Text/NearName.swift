@@ -1,7 +1,7 @@
 extension Sequence<String> {
     /// Returns the name that a misspelled name probably means: the same name in another case, otherwise the nearest
-    /// name by edit distance, if at most a third of the letters (one to three) differ. Returns nil if no name is near,
-    /// if several are equally near, or if `name` has more than 100 letters.
+    /// name by edit distance, if the distance is at most a third of the letters (rounded, but from 1 to 3). Returns nil
+    /// if no name is near, if several are equally near, or if `name` has more than 100 letters.
     package func nearest(to name: String) -> String? {
         let names = filter { $0 != name && $0.count <= mostLetters }
         if name.count > mostLetters { return nil }

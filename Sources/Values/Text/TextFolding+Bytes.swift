@@ -21,8 +21,9 @@ extension TextFolding {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the text consists of ASCII, kana, CJK punctuation and the ideographs of U+3400 to U+9FFF. Among these
-    /// only A to Z have a case, NFC changes nothing, and each is a grapheme of its own, except for CR LF. O(n).
+    /// Whether the text consists of ASCII, kana, CJK punctuation and the ideographs of U+3400 to U+9FFF, without
+    /// combining marks. Among these only A to Z have a case, NFC changes nothing, and each is a grapheme of its own,
+    /// except for CR LF. O(n).
     package var isPlainText: Bool {
         var index = 0
         while index < count {

@@ -190,7 +190,7 @@ final class Sale: ManagedObject {
     }
 
     /// The changed value is aggregated, but rows aren't sorted or grouped by it.
-    @Test func aCacheCatchesUpWithAggregatedValues() throws {
+    @Test func aCacheCatchesUpWithAChangeOfOnlyAnAggregatedValue() throws {
         try insert([1, 2], shop: "a")
         try insert([3], shop: "b")
         let request = request([.sum(\.weight)])

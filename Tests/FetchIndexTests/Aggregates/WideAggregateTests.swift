@@ -5,7 +5,8 @@ import Testing
 /// Sums of doubles of very different sizes make nodes overflow: the new summaries of a branch take more bytes than the
 /// old ones.
 @Suite struct WideAggregateTests {
-    @Test(arguments: [1, 2] as [UInt64]) func sumsOfDoublesOfAllSizesFitTheirNodes(seed: UInt64) throws {
+    @Test(arguments: [1, 2] as [UInt64]) func sectionsAndTheirRowsHaveEqualSumsOfDoublesOfAllSizes(seed: UInt64) throws
+    {
         var generator = SeededGenerator(seed: seed)
         let names = (0..<5).map { "d\($0)" }
         let model = Model(
@@ -47,8 +48,8 @@ import Testing
         }
     }
 
-    /// Aggregates of integers take few bytes, so the sums and maxima of sixteen attributes fit.
-    @Test func sumsAndMaximaOfSixteenIntegerAttributesFitTheirNodes() throws {
+    /// Aggregates of integers take few bytes, so those of sixteen attributes don't exceed the limit of a request.
+    @Test func aRequestMayHaveSumsAndMaximaOfSixteenIntegerAttributes() throws {
         let names = (0..<16).map { "n\($0)" }
         let store = try LiveStore(Model(entities: [Entity("Many", names.map { AttributeDescription($0, .integer) })]))
         let writer = try BatchWriter(store.container, entity: "Many")

@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, ["2 theirs"]), (.mergeByPropertyObjectTrump, []), (.overwrite, []),
         (.rollback, ["2 theirs"]),
-    ]) func mergePoliciesDecideIfAnUpdatedObjectIsDeleted(policy: MergePolicy, expected: [String]) throws {
+    ]) func mergePoliciesDecideIfAnObjectUpdatedElsewhereIsDeleted(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy, deletes: true)
         try context.save()
         #expect(try stored() == expected)
@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, []), (.mergeByPropertyObjectTrump, ["3 old"]),
         (.overwrite, ["3 old"]), (.rollback, []),
-    ]) func mergePoliciesDecideIfAnUpdateRestoresADeletedObject(policy: MergePolicy, expected: [String]) throws {
+    ]) func mergePoliciesDecideIfAnObjectDeletedElsewhereIsRestored(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy, isDeleted: true)
         try context.save()
         #expect(try stored() == expected)

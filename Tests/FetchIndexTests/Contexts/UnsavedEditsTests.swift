@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func unsavedRecordsTakePrecedenceOverStoredOnes(
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aFollowerOfTheChangesSeesUnsavedRecordsInPlaceOfStoredOnes(
         seed: UInt64
     ) {
         var generator = SeededGenerator(seed: seed)

@@ -5,13 +5,13 @@ import FetchIndexOrderCaches
 import FetchIndexRecords
 import FetchIndexTestSupport
 
-/// Uses a store like a user, and records results, defects, and errors of types that aren't public.
+/// Uses a store like a user, and records results, defects, and errors of types that damage must not cause.
 final class DamageProbe {
     /// The results of reads, by the name of the read. A read that threw an error has no entry.
     private(set) var contents: [String: [String]] = [:]
     /// The defects that `check` reported, or its error if the store couldn't be checked.
     private(set) var defects: [String] = []
-    /// The errors of types that aren't public.
+    /// The errors of other types than those that `note` accepts.
     private(set) var strangeErrors: [String] = []
 
     private let folder: TemporaryFolder

@@ -8,7 +8,7 @@ import Testing
 @testable import FetchIndexRecords
 
 /// The lists of maintained, unread and locked caches, and the identifier of the store whose export filled the store,
-/// are damaged. `check` reports that, and a repair empties or removes the damaged value. No cache is deleted.
+/// are damaged. `check` reports that, and a repair replaces or removes the damaged value. No cache is deleted.
 @Suite struct DamagedListTests {
     private static let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     private let folder: TemporaryFolder

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-// The examples in the doc comments of functions that return one object, and of key paths.
+// The examples in the doc comments of `ManagedObjectContext.first` and `object(where:is:)`, word for word.
 
 private enum First {
     final class Book: ManagedObject {

@@ -51,7 +51,7 @@ private enum Inheritance {
         #expect(plan.rowsRead == 1)
         let own = try container.plan(OrderDefinition(entity: "Tome", predicate: predicate))
         #expect(own.source == .scan)
-        // The article's model that is declared without classes.
+        // The article also declares the model without classes.
         let declared = Model(entities: [
             Entity(
                 "Work", [AttributeDescription("code", .integer, isUnique: true)], isAbstract: true),

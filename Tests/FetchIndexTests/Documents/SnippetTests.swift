@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each Swift example of an article or a doc comment is contained in the code of this folder's tests, so it compiles.
-/// `ReadmeTests` compiles the README's examples as a program.
+/// Each Swift example of an article, or of a doc comment in Sources/FetchIndex, is contained in the code of this
+/// folder's tests, so it compiles. `ReadmeTests` compiles the README's examples as a program.
 @Suite struct SnippetTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

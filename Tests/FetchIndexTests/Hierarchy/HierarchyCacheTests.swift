@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aContextWithALiveControllerOfAnEntityCannotMergeItsNewSubentity() throws {
+    @Test func aMergeThrowsIfTheEntityOfALiveControllerHasANewSubentity() throws {
         let first = Model(entities: [Entity("Base", [.title]), Entity("One", [], superentity: "Base")])
         let container = try store.open(first)
         try store.insert("One", [["title": "b"]], container)

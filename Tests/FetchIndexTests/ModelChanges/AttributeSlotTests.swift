@@ -63,7 +63,7 @@ import Testing
         #expect(throws: StoreError.self) { try context.mergeChanges() }
     }
 
-    @Test func observersAreNotifiedAboutARecordWithoutTheSlotOfANewAttribute() throws {
+    @Test func observersOfAnObjectThatIsOlderThanAnAttributeAreNotified() throws {
         try store.fill(store.open(ModelStore.first))
         let container = try store.open(
             ModelStore.book([AttributeDescription("pages", .integer, isOptional: false, defaultValue: .integer(7))]))
@@ -89,7 +89,7 @@ import Testing
         let isSet = Mutex(false)
     }
 
-    @Test func batchRowsAreMatchedByAttributeName() throws {
+    @Test func valuesOfABatchInsertAreMatchedByAttributeName() throws {
         let container = try store.open(ModelStore.first)
         let turned = ModelStore.book([
             AttributeDescription("price", .integer), AttributeDescription("title", .string, isOptional: false),

@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func aSaveFailsIfAValueCannotBeDerived() throws {
+    @Test func aSaveFailsIfARequiredValueCannotBeDerived() throws {
         let half = AttributeDescription("half", .integer, isOptional: false, derivation: "price / 2.0")
         let container = try store.models.open(store.model(half))
         let context = container.newContext()
@@ -214,7 +214,7 @@ import Testing
         (ValueType.decimal, "price * rate", Value.decimal(0)), (.double, "cents / 3", .double(0.1)),
         (.double, "price", .double(3)), (.decimal, "rate + 0.5", .decimal(Decimal(string: "0.5") ?? 0)),
     ])
-    func aDerivedNumberIsRoundedToItsType(type: ValueType, derivation: String, expected: Value) throws {
+    func aDerivedNumberIsConvertedToTheTypeOfItsAttribute(type: ValueType, derivation: String, expected: Value) throws {
         let container = try store.models.open(
             store.model(
                 AttributeDescription("rate", .double), AttributeDescription("cents", .decimal),

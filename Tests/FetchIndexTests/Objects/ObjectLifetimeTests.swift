@@ -122,7 +122,7 @@ final class Draft: ManagedObject {
         #expect(try context.fetch(FetchRequest<Novel>()).map(\.title).sorted() == ["novel 1", "novel 2", "novel 3"])
     }
 
-    @Test func objectsOfAReleasedContextShareOneRestoredContext() throws {
+    @Test func objectsOfAReleasedContextShareOneRecreatedContext() throws {
         let novels = try novels()
         let (first, second) = (novels[0].managedObjectContext, novels[1].managedObjectContext)
         #expect(first === second)

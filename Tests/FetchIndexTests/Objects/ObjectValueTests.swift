@@ -41,7 +41,8 @@ final class Ticket: ManagedObject {
     @Attribute("code") var code = UUID()
 }
 
-/// Attributes of all types are stored and read back. Reading an unreadable value throws or traps.
+/// Enumerations, lists, `Codable` values and other values of attributes are stored and read back. Reading a value that
+/// is missing, or that the type can't represent, throws or traps.
 @Suite struct ObjectValueTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -136,7 +137,7 @@ final class Ticket: ManagedObject {
     }
 
     /// Another program may have stored a case of an enumeration that this program doesn't declare.
-    @Test func anUnknownRawValueThrows() throws {
+    @Test func readingAnUnknownRawValueThrows() throws {
         let new = note("n")
         try context.save()
         let writer = try BatchWriter(store.container, entity: "Note")

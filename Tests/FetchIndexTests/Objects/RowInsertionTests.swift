@@ -78,7 +78,7 @@ import Testing
         #expect(try sizes(where: "TRUEPREDICATE") == 0)
     }
 
-    /// The two rows with the same code are in one batch, or at the end of one batch and the beginning of the next.
+    /// Three rows have the same code: two successive rows, which are in one batch or in two, and the last row.
     @Test(arguments: [10, 8191]) func aRowUpdatesTheObjectOfAnEarlierRow(row: Int) throws {
         var rows = Self.rows(1)
         rows[row + 1] = [rows[row][0], 2]
@@ -115,7 +115,7 @@ import Testing
         #expect(controller.fetchedObjects?.count == Self.count)
     }
 
-    @Test func aBatchInsertUpdatesTheObjectThatHasAnyOfARowsUniqueValues() throws {
+    @Test func aBatchInsertUpdatesAnObjectThatSharesAnyUniqueValueWithARow() throws {
         var request = BatchInsertRequest(entityName: "Pair", rows: [["a", 1], ["b", 2]] as [[Value]])
         #expect(try context.execute(request) == 2)
         request = BatchInsertRequest(entityName: "Pair", rows: [["c", 3], ["d", 2]] as [[Value]])

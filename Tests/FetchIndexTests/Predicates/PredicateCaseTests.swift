@@ -6,7 +6,8 @@ import FetchIndexValues
 @testable import FetchIndex
 @testable import FetchIndexPredicates
 
-/// Every line of the tables is evaluated on values in memory and, for flat objects, on a record.
+/// Every line of the tables is evaluated on values in memory and, if its object is flat and its column "stored" isn't
+/// "-", on a record.
 @Suite struct PredicateCaseTests {
     struct Argument: PredicateArgument { let predicateValue: PredicateValue }
 

@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func comparingSelfWithAnythingButObjectsIsAnError() throws {
+    @Test func comparingSelfWithAnythingButObjectsOfItsEntityIsAnError() throws {
         let writer = try id(Writer.self, "name == 'd'")
         for (format, arguments) in [
             ("SELF == 'd'", []), ("SELF == 5", []), ("SELF IN {1, 2}", []), ("SELF == title", []),

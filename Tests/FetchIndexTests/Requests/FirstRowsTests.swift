@@ -4,9 +4,10 @@ import Testing
 
 @testable import FetchIndex
 
-/// A fetch with a limit must find the first objects of the fetch without a limit. A thread that has 256 row keys, or
-/// four times the limit if that is more, drops the keys beyond the limit. It then stops making a row key as soon as the
-/// key is greater than all kept keys. The tests have enough objects for both.
+/// A fetch with a limit must find the first objects of the fetch without a limit. For a limit of at most 50,000, a
+/// thread that has 256 row keys, or four times the limit if that is more, drops the keys beyond the limit. It then stops
+/// making a row key as soon as the key is greater than all kept keys. For small limits, the tests have enough objects
+/// for both.
 @Suite struct FirstRowsTests {
     private let folder = TemporaryFolder()
     private let container: PersistentContainer

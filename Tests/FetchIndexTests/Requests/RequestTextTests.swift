@@ -41,7 +41,7 @@ import Testing
         #expect(throws: RequestError.self) { try SectionKey(parsing: text) }
     }
 
-    @Test func theDefaultZoneAndCalendarMayBeSpelledOut() throws {
+    @Test func theDefaultTimeZoneAndCalendarMayBeSpelledOut() throws {
         #expect(try SectionKey(parsing: "day(a,UTC,iso8601)").description == "day(a)")
         #expect(try SectionKey(parsing: "week(a, Asia/Tokyo, gregorian)").description == "week(a,Asia/Tokyo)")
     }

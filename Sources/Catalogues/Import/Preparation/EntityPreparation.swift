@@ -5,7 +5,7 @@ internal import FetchIndexValues
 /// Creates or changes an entity so that a file's rows fit it.
 ///
 ///     the store lacks it                       it's created with the file's columns, or those of the given types
-///     it has no objects and no relations       it's created anew if columns or types differ, unless columns are added
+///     it has no objects, and `isAlone`         it's created anew if columns or types differ, unless columns are added
 ///     any other stored entity                  it keeps its types; it gets missing columns if the request says so
 ///
 /// The second case is for an entity that has no objects because an import failed after it had inferred wrong types.
@@ -120,7 +120,8 @@ struct EntityPreparation {
         return false
     }
 
-    /// Whether no other entity depends on an entity: it's in no hierarchy, and no relationship leads to it.
+    /// Whether no other entity depends on an entity: it's in no hierarchy, and no relationship begins at it or leads to
+    /// it.
     private func isAlone(_ stored: Entity) throws -> Bool {
         let model = try container.model()
         let isRelated = model.entities.contains { other in

@@ -95,7 +95,8 @@ package final class RelatedColumn {
     /// relationship isn't ordered, and rows can't name other rows.
     var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
-    /// The slots of the reference: the related object's key, and the position.
+    /// For a to-one relationship, the two slots of the reference: one has the related object's key, the other one the
+    /// position of the row's object among the objects of the inverse relationship.
     var slots: Set<Int> { [reference.slot, reference.position] }
 
     /// Forgets the objects that were found by their values. Called between transactions, because another writer may

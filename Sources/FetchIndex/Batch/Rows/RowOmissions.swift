@@ -2,7 +2,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 /// The attributes that rows of a file lack: attributes without a column, and attributes that a line of JSON leaves out.
-/// Successive rows usually lack the same attributes, and then cost only a comparison with the previous row.
+/// Successive rows usually lack the same attributes, so a row first tries the result of the previous row.
 struct RowOmissions {
     /// The columns of attributes, with their slots.
     private var columns: [(column: Int, slot: Int)] = []

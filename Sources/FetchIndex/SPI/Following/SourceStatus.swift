@@ -53,7 +53,7 @@ extension Store {
         return try? JSONDecoder().decode(SourceStatus.self, from: Data(bytes[..<count].filter { $0 != 0 }))
     }
 
-    /// Writes a report. Ignores errors, because another report follows soon.
+    /// Writes a report. Ignores errors, because reports are only shown to users.
     func setSourceStatus(_ status: SourceStatus) {
         var status = status
         // A long reason is shortened, so that the report fits into the file.

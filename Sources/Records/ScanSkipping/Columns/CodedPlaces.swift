@@ -24,7 +24,7 @@ struct CodedPlaces: Equatable {
     /// attribute.
     mutating func forgetOthers(than live: [Int]) { if !slots.allSatisfy(live.contains) { self = CodedPlaces() } }
 
-    /// Records that the object at a place changed. O(log changes) if it had changed before, otherwise O(changes).
+    /// Notes that the object at a place changed. O(log changes) if it had changed before, otherwise O(changes).
     mutating func noteChange(at place: Int) {
         guard place < end, !slots.isEmpty else { return }
         let index = changed.indices.firstNumber { changed[$0] >= place }
@@ -36,7 +36,7 @@ struct CodedPlaces: Equatable {
 
     /// Whether the columns must be rebuilt, given that the object numbers below `next` are allocated. They must be if
     /// they would get at least `mostChanges` more codes and become at least twice as long, or if they would become
-    /// complete. So a zone that grows slowly is read about twice.
+    /// complete. So the records of a zone that grows slowly are read about twice in all.
     func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
         let rest = Int(Zone.length) - end
         return rest > 0 && zone.usedLength(next) - end >= min(rest, max(Self.mostChanges, end))

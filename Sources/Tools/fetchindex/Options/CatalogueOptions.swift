@@ -16,7 +16,7 @@ extension GivenTypes {
                 let names = ValueType.allCases.map(\.name).joined(separator: ", ")
                 throw ValidationError("--types expects NAME:TYPE, not \"\(part)\"; TYPE is one of \(names).")
             }
-            // The name of a column that is called * is in backquotes here.
+            // A bare star means all other attributes; the name of a column that is called * is in backquotes here.
             if part[..<colon] == "*" {
                 ofOthers = type
                 continue

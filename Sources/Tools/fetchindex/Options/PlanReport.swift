@@ -11,7 +11,8 @@ struct PlanReport: Encodable {
         var attribute: String?
         /// The number of looked-up values or ranges of the attribute.
         var lookUps: Int?
-        /// The number of records that were read to find the rows.
+        /// The number of records that were read to find the rows, an upper bound if a scan ended at the limit. For a
+        /// cache that was caught up, the number of its rows that changed.
         let rowsRead: Int
         /// The number of records of the entity.
         let rowCount: Int

@@ -55,7 +55,7 @@ final class ChatMessage: ManagedObject {
         controller.fetchedObjects?.map(\.topic) ?? []
     }
 
-    @Test(arguments: [nil, "conversations"]) func aNewMessageMovesItsConversationToTheTop(cacheName: String?) throws {
+    @Test(arguments: [nil, "conversations"]) func aNewMessageMovesItsChatToTheTop(cacheName: String?) throws {
         let controller = try controller(cacheName, "messages.@max.sentAt:desc")
         #expect(topics(controller) == ["夜", "昼", "朝", "無言"])
         let listener = Recorder<Chat>(\.topic)

@@ -75,8 +75,8 @@ import Testing
             for (index, name) in renamed { names[index] = name }
         }
 
-        /// Sorts sections by the section order. Sections with equal keys are in the order of their objects' ids; the
-        /// section without an object comes first.
+        /// Sorts sections by the section order. Sections with equal keys are in the order of their objects' ids, with
+        /// the section without an object first.
         private func sort(_ sections: inout [[Object]], _ object: (Object) -> (id: ObjectID, name: String)?) {
             func isBefore(_ left: [Object], _ right: [Object], _ isEqual: Bool, _ isLess: Bool) -> Bool {
                 guard isEqual else { return isLess }

@@ -77,7 +77,7 @@ struct GraphRequest {
         }
     }
 
-    /// A path of up to three to-one relationships. Its text ends with a point unless it is empty.
+    /// A path of up to three to-one relationships. Its text ends with a dot unless it is empty.
     private static func path(from entity: Int, _ shape: GraphShape, _ random: inout SeededGenerator) -> Path {
         var (text, end, steps) = ("", entity, [Int]())
         for _ in 0..<Int.random(in: 0...3, using: &random) {

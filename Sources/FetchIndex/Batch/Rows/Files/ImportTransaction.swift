@@ -10,8 +10,8 @@ internal import FetchIndexRecords
 /// Writes the rows of an import, and decides how each of its transactions ends.
 ///
 /// A second import of the same file should make no commit, even if several rows of the file have the same key. For
-/// this, rows that change an object are copied until the transaction ends, up to 65,536 rows or 64 MiB. A file without
-/// repeated keys has no other cost.
+/// this, rows that change an object are copied until the transaction ends, up to 65,536 rows or 64 MiB. Some of these
+/// rows are then written twice, as drawn above.
 package struct ImportTransaction {
     package typealias Refusal = (_ line: Int, StoreError) throws -> Void
 
@@ -26,7 +26,8 @@ package struct ImportTransaction {
     /// The number of related objects that each column had inserted when the transaction began.
     private var created: [Int]
 
-    /// The maximum number of waiting rows, and of links that wait for later rows.
+    /// The maximum number of waiting rows. If more links than this wait for later rows, the end of a transaction makes
+    /// the links whose rows have arrived.
     private static let mostWaiting = 1000
 
     /// `columns` are the columns of related objects. If `resolvesInFile`, an object number names the row of the file
@@ -40,8 +41,8 @@ package struct ImportTransaction {
         created = columns.map(\.insertedCount)
     }
 
-    /// Writes a batch, after the rows that wait. `done` gets the number of each row's object; `refused` gets the line
-    /// of a row whose values cause an error, and the error.
+    /// Writes a batch, after the rows that wait. `done` gets the number of each row's object, unless unique keys are
+    /// being deferred. `refused` gets the line of a row whose values cause an error, and the error.
     package mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
         try putWaiting(refused, done)
         try write(batch, refused, done)
@@ -71,7 +72,7 @@ package struct ImportTransaction {
     }
 
     /// Ends the transaction: commits it, or rolls it back and lets its few changes wait for the next transaction.
-    /// Before a commit, makes waiting links if there are more than 1,000.
+    /// Before a commit, if more than 1,000 links wait, makes those whose rows have arrived.
     package mutating func end(refused: Refusal, done: (UInt64) -> Void) throws {
         try decide(refused, done)
         if mayWait, canRollBack, changed.counts.inserted == 0, changed.count > 0, changed.count <= Self.mostWaiting,

@@ -4,14 +4,15 @@ internal import FetchIndexRecords
 /// Writes the rows of a file that have related objects, and keeps the links that wait for later rows.
 struct RowLinker {
     private let table: RowTable
-    /// Links that couldn't be made when their rows were written.
+    /// Links that couldn't be made when their rows were written, because the linked object, whose number is known, was
+    /// missing or, in a one-to-one relationship, already linked.
     private var missing = WaitingLinks<MissingLink>()
     /// The object numbers of written rows, by the giver and the number in the file. Empty unless `resolvesInFile`.
     /// Takes 16 bytes and more for each row.
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
     private let owner: NumberOwner
     private let resolvesInFile: Bool
-    /// Links to rows that haven't arrived yet.
+    /// Links to rows that haven't arrived yet, so that the numbers of the linked objects are unknown.
     private var later = WaitingLinks<LaterLinks>()
 
     /// Whether links wait for later rows.

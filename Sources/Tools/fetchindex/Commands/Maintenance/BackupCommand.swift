@@ -64,7 +64,7 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Rewrite a store's file without unused pages, if no other process has it open.",
         discussion:
-            "Processes that open the store wait until the compaction ends. An interrupted one leaves the store unchanged."
+            "Processes that open the store wait until the compaction ends. If it is interrupted, the store is unchanged or compact."
     )
 
     @OptionGroup var store: StoreArgument

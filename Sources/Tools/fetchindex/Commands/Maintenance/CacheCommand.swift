@@ -270,11 +270,11 @@ struct CacheMaintainCommand: ParsableCommand {
 
 struct CacheDeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a cache, or all caches.")
+        commandName: "delete", abstract: "Delete a cache, or all caches except those of indexes.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String?
-    @Flag(help: "Delete all caches.") var all = false
+    @Flag(help: "Delete all caches except those of indexes.") var all = false
     @OptionGroup var output: OutputOption
 
     func validate() throws {

@@ -8,10 +8,10 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Check every structure of a store, and list defects; the exit code is 1 if there are any.",
         discussion: """
-            --repair rebuilds everything that can be computed from the records: unique keys, counters and caches. If commits in \
-            the change log are damaged, the log is trimmed through the last of them. Records are never changed: damaged records \
-            are listed, and must be restored from a backup. If pages of the file are damaged, nothing is repaired. The exit \
-            code is 0 if no defect is left.
+            --repair rebuilds what can be computed from the records: unique keys, counters, zones and caches. A damaged cache \
+            whose request is unknown to this program is deleted. If commits in the change log are damaged, the log is trimmed \
+            through the last of them. Records are never changed: damaged records are listed, and must be restored from a \
+            backup. If pages of the file are damaged, nothing is repaired. The exit code is 0 if no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument
