@@ -60,8 +60,8 @@ package struct PinnedState {
     }
 
     /// The change of a current cache's order since a commit. Returns nil if the cache isn't current or its request
-    /// can't be read, if the log doesn't reach back to the commit, if more than `most` records changed, or if the order
-    /// depends on related objects. O(k log n) for k changes.
+    /// can't be read, if the log doesn't reach back to the commit, if the commits since then have more than `most`
+    /// changes of records, or if the order depends on related objects. O(k log n) for k changes.
     package func change(ofCache name: String, since commit: UInt64, mostRecords most: Int) throws -> ResultsChange? {
         try withPublicErrors {
             guard let request = try? CacheRequest(ofStored: name, in: snapshot) else { return nil }

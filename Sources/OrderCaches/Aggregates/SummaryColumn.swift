@@ -100,7 +100,8 @@ struct SummaryColumn: ~Escapable {
         if form.type != .decimal, offset + 9 <= summary.byteCount,
             summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many
         {
-            // Fast path for the form that most columns have: its parts needn't be read.
+            // Fast path for columns with more than one value, the most frequent kind. Only the length of the sum is read;
+            // the count and the extremes have fixed lengths.
             var end = offset + 9
             if form.keepsSum {
                 let rest = summary.extracting(end..<summary.byteCount)

@@ -27,7 +27,8 @@ package struct CacheReading {
     var hasToBeStored: Bool {
         guard let note else { return next != nil }
         guard next == nil, note.reason == nil, case .hit = opened.outcome else { return true }
-        // After a mere hit, the note is updated only if it's many commits old.
+        // If the order hasn't changed since the note's commit, raising this commit only lets the log be trimmed. So that
+        // is done only if the commit is old.
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
     }
 

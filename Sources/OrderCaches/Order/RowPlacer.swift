@@ -28,7 +28,7 @@ package protocol RowPlacer: AnyObject {
 
     // These properties let a scan skip records.
 
-    /// Tests of single text attributes, which all members pass.
+    /// Tests of one text attribute each. Every member of the order passes all of them, so a scan may skip other objects.
     var columnTests: [ColumnTest] { get }
     /// Whether `mayHaveRecords` may return false for some bounds.
     var hasBounds: Bool { get }

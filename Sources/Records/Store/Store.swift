@@ -22,8 +22,8 @@ package final class Store: Sendable {
         /// The size of the memory map in bytes. If it's nil, the size depends on the file and on the number of
         /// environments that this process has open. Tests use a small map.
         package var mapSize: Int?
-        /// The number of threads that read and sort records. If it's more than one, a context that saves many objects
-        /// catches up its caches on a second thread.
+        /// The number of threads that read and sort records. If it's more than one, a save that changes many objects and
+        /// inserts none catches up the caches of live controllers on a second thread.
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
         package var remembersOpenings = true
