@@ -5,7 +5,7 @@ import FetchIndexTestSupport
 final class Browser {
     struct Failed: Error { let answer: String }
 
-    /// Debian's package chromium-driver.
+    /// The path of ChromeDriver, which Debian's package chromium-driver installs; nil if it's missing.
     static let driver = ["/usr/bin/chromedriver", "/usr/local/bin/chromedriver"].first {
         FileManager.default.isExecutableFile(atPath: $0)
     }

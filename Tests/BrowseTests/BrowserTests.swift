@@ -46,7 +46,7 @@ struct BrowserTests {
         #expect(try browser.wait(for: "document.querySelectorAll('#chips a').length == 2"))
         #expect(try browser.wait(for: "document.querySelectorAll('.card svg').length > 0"))
         #expect(try browser.text("document.getElementById('chips').textContent").contains("by group fresh"))
-        // Another process changes the state of the cache.
+        // The test's own process, not the server's, commits and so changes the state of the cache.
         try page.insert(20_000..<20_010)
         #expect(try browser.wait(for: "document.getElementById('chips').textContent.includes('10 changes behind')"))
         #expect(try browser.wait(for: "document.querySelector('#store header').textContent.includes('20,010')"))

@@ -121,7 +121,7 @@ import Testing
         #expect(all.contains("event: rows") && all.contains("\"count\":2003"))
     }
 
-    /// The lock file isn't compared. The statistics file stays the same, so openings by the server aren't recorded.
+    /// The lock file isn't compared. The statistics file is: it shows that the server doesn't record its openings.
     @Test func theServerLeavesTheFilesOfTheStoreUnchanged() throws {
         try page.insert(2000..<2500)
         func bytes() throws -> [String: Data] {

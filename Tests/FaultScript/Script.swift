@@ -20,7 +20,7 @@ package struct Script: Sendable {
         self.noteLength = noteLength
     }
 
-    /// Returns the step with a number in a state. Its kind is random if `kind` is nil.
+    /// Returns the step with this number, for a store that has this state. The step's kind is random if `kind` is nil.
     package func step(_ number: Int, _ state: ScriptState, kind: Kind? = nil) -> ScriptStep {
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
         let kind = kind ?? Kind(rawValue: Int.random(in: 0..<Kind.allCases.count, using: &generator)) ?? .save
@@ -33,7 +33,7 @@ package struct Script: Sendable {
             return .batchInsert((0..<max(2, rowCount / 10)).map { ("\(number)-\($0)", row(&generator)) })
         case .batchUpdate: return .batchUpdate(group: group(&generator), size: .random(in: 0..<1000, using: &generator))
         case .batchDelete:
-            // Deletions are more frequent if there are too many rows.
+            // A deletion deletes more rows if there are more than `rowCount`.
             let width: Int64 = state.rows.count > rowCount ? 400 : 10
             let first = Int64.random(in: 0..<1000, using: &generator)
             return .batchDelete(sizes: first...first + width)

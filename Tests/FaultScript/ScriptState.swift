@@ -136,7 +136,7 @@ package enum ScriptCache: String, CaseIterable, Sendable {
             OrderDefinition(
                 entity: ItemRow.entity, predicate: try FetchPredicate("size > 500"), sortKeys: [SortKey("key")],
                 sectionKey: .prefix("key", 2), sectionOrder: .byCount())
-        // The keys are long. With the least memory budget they are sorted on disk.
+        // If the notes are long, this order's keys don't fit into the least memory budget, and are sorted on disk.
         case .byNote:
             OrderDefinition(
                 entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")], aggregates: [.max("size")])

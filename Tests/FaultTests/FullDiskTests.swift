@@ -104,7 +104,7 @@
             return nil
         }
 
-        @Test func theToolSurvivesAFullFileSystem() throws {
+        @Test func importsIntoAFullFileSystemFailAndCanBeRepeated() throws {
             let victim = try VictimRunner()
             guard let disk = try mounted(megabytes: 3, in: victim) else { return }
             defer { _ = try? shell("umount '\(disk)'") }

@@ -60,7 +60,7 @@ struct VictimRunner {
     func run(_ mode: String, _ arguments: String...) throws -> [String] { try start(mode, arguments).finish() }
 }
 
-/// Expects that a store is sound, and returns its rows and commit.
+/// Expects that a store is sound, and returns its state.
 func soundState(_ path: String, _ context: String) throws -> ScriptState {
     let container = try PersistentContainer(at: URL(fileURLWithPath: path), model: ItemRow.model)
     let defects = try container.check { _, _ in }

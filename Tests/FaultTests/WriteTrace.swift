@@ -1,7 +1,8 @@
 import Foundation
 import FetchIndexTestSupport
 
-/// The writes and syncs of the data file that a victim's recorder saw, in order.
+/// What a victim's recorder saw, in order: writes, syncs, truncations and the naming of the data file, syncs of
+/// folders, and the ends of steps.
 struct WriteTrace {
     enum Event {
         case write(offset: Int, bytes: [UInt8], isDurable: Bool)

@@ -9,7 +9,8 @@ package final class Child {
     private let process: pid_t
     private var status: Int32?
 
-    /// Starts the program. Its standard output goes to a file, and its standard error too if a file is given.
+    /// Starts the program. Its standard output goes to the file `output`, and its standard error to the file `errors`,
+    /// if given.
     package init(_ program: String, _ arguments: [String], output: String = "/dev/null", errors: String? = nil) throws {
         #if canImport(Glibc)
             var actions = posix_spawn_file_actions_t()

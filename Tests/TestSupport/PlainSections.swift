@@ -47,7 +47,7 @@ package func plainSections<Row>(
         switch order {
         case .byFirstRow: return isBefore(left.rows[0], right.rows[0])
         case .byName(let isDescending):
-            // Numbers by value, texts by their names; no section key has both.
+            // Numbers are ordered by value, and texts by name; no section key has both.
             if left.value != right.value { return (left.value < right.value) != isDescending }
         case .byCount(let isDescending):
             let (count, other) = (left.rows.count, right.rows.count)

@@ -6,9 +6,10 @@ package enum TestSettings {
     package static let seed = UInt64(number("SEED") ?? 0)
     /// The number of rows in the exhaustive small cases.
     package static let rows = number("ROWS") ?? 4
-    /// The number of batches of each live scenario.
+    /// The number of batches that eight seeds of the live scenarios check together. A run with four seeds checks half
+    /// of them.
     package static let batches = number("BATCHES") ?? 2_000
-    /// The number of processes that each kind of test kills; nil for the test's default.
+    /// Determines how often tests kill a process; nil for each test's default.
     package static let kills = number("KILLS")
     /// The number of crash points in each trace of writes.
     package static let crashes = number("CRASHES") ?? 200

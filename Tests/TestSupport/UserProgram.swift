@@ -20,7 +20,7 @@ package struct UserProgram {
         return isBuilt && (try? TemporaryFolder.run("swiftc", ["--version"]).status) == 0
     }
 
-    /// The compiler's errors and warnings; empty if the program compiles.
+    /// The compiler's errors and warnings; empty if the program compiles without warnings.
     package func complaints() throws -> String {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

@@ -1,7 +1,8 @@
 internal import FetchIndex
 internal import Foundation
 
-/// A user's program that runs out of descriptors, and waits for commits like a program with an async `main`.
+/// A user's program that lacks descriptors or file space, or has many stores open. With `of=stores` and `of=files`, it
+/// then waits for a commit, like a program with an async `main`.
 ///
 /// `of=stores`: opens stores until one is refused. `of=files`: opens a store, then files until no descriptor is left.
 /// `of=nothing`: opens `count` stores. `of=bytes`: saves until a file may not grow any more.
@@ -19,7 +20,7 @@ struct StarvedProgram {
             }
         case "files":
             containers.append(try open(0))
-            // A task runs before the descriptors run out, but no task sleeps.
+            // Swift's runtime of tasks starts before the descriptors run out: a task runs, but none sleeps.
             let isRunning = DispatchSemaphore(value: 0)
             Task { isRunning.signal() }
             isRunning.wait()

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// Files are recognized by their paths. All work is done by raw system calls, so that no function calls itself.
+// Files are recognized by their paths. All work is done by raw system calls, so that no wrapper calls itself.
 
 static struct {
     pthread_mutex_t mutex;

@@ -5,9 +5,9 @@ import Foundation
 import GRDB
 import Stores
 
-// Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows,
-// with an index that covers the question. If a question concerns FetchIndex alone, its second side is FetchIndex used
-// in another way, and has the name of that way.
+// Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows. If
+// a cached order answers the question, the peer has an index that covers it. If a question concerns FetchIndex alone,
+// its second side is FetchIndex used in another way, and has the name of that way.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }

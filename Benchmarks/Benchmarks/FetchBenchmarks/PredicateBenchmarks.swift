@@ -3,7 +3,8 @@ import FetchIndex
 import GRDB
 import Stores
 
-// Predicates whose records must be found by a scan, and a count that a cached order answers.
+// Predicates whose records must be found by a scan, a count that a cached order answers, and the parsing of a
+// predicate.
 
 /// Fetches the ids of all matching rows, by a scan on both sides.
 func scans(_ stores: Stores) {

@@ -3,8 +3,8 @@ import FetchIndex
 import Foundation
 import Stores
 
-// Comparisons of UUIDs, decimals and URLs, measured against the same comparisons of texts; and merges into contexts
-// with many objects.
+// Comparisons of UUIDs, decimals and URLs, measured against comparisons of texts by the same operators; and merges into
+// contexts with many objects.
 
 /// Fetches the ids of the rows that match a comparison, by a scan. The other side compares a text.
 func typedScans(_ store: TypedStore) {

@@ -19,8 +19,8 @@ public struct FileCatalogue {
     private static let extensions = ["html", "py", "js", "h", "mo", "so", "svg", "md", "gz"]
     private static let sectionCount = 15
 
-    /// The rows that were generated last, because several callers need the same rows, and a million of them take
-    /// seconds.
+    /// The rows that were generated last. They are kept, because several callers need the same rows, and it takes
+    /// seconds to generate a million of them.
     private static let made = Mutex<(count: Int, rows: [Row], arranged: [Bool: [Row]])>((0, [], [:]))
 
     /// Returns `count` rows, sorted by path or shuffled. O(rows * log rows).

@@ -24,7 +24,7 @@ public struct Stores: Sendable {
         self.rows = rows
         self.shape = shape
         folder = Self.dataFolder.appendingPathComponent("\(shape)-\(rows)")
-        // The stores are made once, before the measurements.
+        // The program `prepare` makes the store, before the measurements.
         storeURL = folder.appendingPathComponent("store")
         definition = shape.definition
     }

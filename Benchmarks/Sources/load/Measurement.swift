@@ -76,14 +76,14 @@ struct Measurement {
         }
     }
 
-    /// The results of a reader: rows per second of the clock and of its processor time, and the number of states that
-    /// it read.
+    /// The results of a reader: rows per second of the clock and of its processor time, and the number of times that it
+    /// opened the order.
     private struct Reads: CustomStringConvertible {
         let byClock: Int
         let byProcessor: Int
         let moves: Int
 
-        var description: String { "\(byClock) rows/s (\(byProcessor) by its processor's time), \(moves) states" }
+        var description: String { "\(byClock) rows/s (\(byProcessor) by its processor's time), \(moves) openings" }
     }
 
     private func percent(_ part: Int, _ whole: Int) -> String { "\(part * 100 / max(whole, 1)) %" }

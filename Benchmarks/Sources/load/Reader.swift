@@ -4,16 +4,16 @@ import Foundation
 import Stores
 
 /// Reads rows at random positions for some seconds. Prints the number of rows per second of the clock, the number per
-/// second of its processor time, and the number of states that it read. On a busy machine, only the second number shows
-/// the cost of a writer. After each 256th read, the reader checks that the row that it has read sorts after the
-/// preceding row of the order, or equally.
+/// second of its processor time, and the number of times that it opened the order in the newest state, which may be the
+/// same state again. On a busy machine, only the second number shows the cost of a writer. At each 256th read, the
+/// reader checks that the row sorts after the preceding row of the order, or equally.
 struct Reader {
     private let store: URL
     private let seconds: Double
     private let seed: UInt64
 
     private static let readsBetweenLooks = 64
-    /// The time after which the reader advances to the newest state.
+    /// The time after which the reader opens the order again, in the newest state.
     private static let interval = Duration.milliseconds(100)
 
     struct Disorder: Error {}

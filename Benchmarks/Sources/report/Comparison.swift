@@ -6,7 +6,7 @@ import Foundation
 /// used in another way don't show the machine's speed.
 ///
 /// Sometimes a process is slow during its whole life. So other processes can measure lines that look slower again, and
-/// the best time counts. A program that became slower is slower in each process.
+/// the best result counts. A program that became slower is slower in each process.
 struct Comparison {
     /// The smallest change that counts. If the spread of a line's measurements is larger, the spread is used instead.
     private static let leastChange = 0.05

@@ -2,8 +2,9 @@ import FetchIndexCatalogues
 import Foundation
 import FetchIndexValues
 
-/// A catalogue or change file. It's read whole and in pieces, which must give the same rows; its rows are written and
-/// read again.
+/// A catalogue or change file. A catalogue is read whole and in pieces, which must give the same rows; its rows are
+/// written and read again. A change file is only read in pieces. Foundation must read an object from each of its lines
+/// that is a change.
 ///
 ///     format 1 | length of pieces 1 | longest line 1 | file
 ///
@@ -85,7 +86,8 @@ enum CatalogueBody {
             }
             written.append(0x0A)
         }
-        // The byte order mark at the beginning of a file is removed, but a mark at the beginning of a field is not.
+        // The byte order mark at the beginning of a file is removed, but a mark at the beginning of a field is not. So
+        // a written file that begins with one can't be compared.
         guard !written.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         let again = self.reading(format, CatalogueInput("f", bytes: written))
         if format == .jsonl && reading.rows.allSatisfy({ $0.allSatisfy(\.isEmpty) }) { return }
@@ -98,7 +100,7 @@ enum CatalogueBody {
         [0x22] + field.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
     }
 
-    /// Each value as text, read by Foundation.
+    /// The row as a JSON object, in which each value is a text. Foundation writes it.
     private static func json(_ row: [[UInt8]], _ columns: [String]) -> Data {
         let object = Dictionary(
             zip(columns, row.map { String(decoding: $0, as: UTF8.self) }), uniquingKeysWith: { first, _ in first })

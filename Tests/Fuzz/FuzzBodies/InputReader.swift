@@ -15,7 +15,7 @@ struct InputReader {
         return low | Int(byte()) << 8
     }
 
-    /// The next bytes: as many as are left, up to a count.
+    /// Returns the next `count` bytes, or fewer at the end of the input.
     mutating func bytes(_ count: Int) -> [UInt8] {
         defer { rest = rest.dropFirst(count) }
         return [UInt8](rest.prefix(count))

@@ -5,8 +5,8 @@ import FetchIndexPredicates
 import FetchIndexRecords
 import FetchIndexValues
 
-/// The bytes are read as a record, by every reader of records, and as an order key. After a checksum is appended, they
-/// are read as a model, as a cache's header and as a part of the log.
+/// The bytes are read as a record, in several ways, and as an order key. After a checksum is appended, they are read as
+/// a model, as a cache's header and as a part of the log.
 enum RecordBody {
     /// Predicates with each kind of test that a compiled predicate has.
     private static let predicates: [CompiledPredicate] = [
@@ -51,8 +51,8 @@ enum RecordBody {
         precondition(first?.length == key.count, "the order key of \(value) is read as \(first?.length ?? -1) bytes")
     }
 
-    /// Reads one value after the other from a key. Each value is written to a key of its own, and must read back as the
-    /// same value.
+    /// Reads one value after the other from a key. Each value is written to a key of its own, which must read back as a
+    /// value with the same key.
     private static func readKey(_ input: [UInt8]) {
         let bytes = input.span.bytes
         var offset = 0

@@ -29,7 +29,7 @@ import Testing
         #expect(plain.output.contains("max(price): 1,500\ncount(weight): 3\n"))
     }
 
-    @Test func documentsHaveAggregatesOfAllRowsAndOfEachSection() throws {
+    @Test func jsonHasAggregatesOfAllRowsAndOfEachSection() throws {
         let json = try fetch("--aggregate", "sum(price),min(weight),sum(price)", "--limit", "0", "--output", "json")
         let all = json["aggregates"] as? [String: Double]
         #expect(all == ["sum(price)": 3100, "min(weight)": 0.25])

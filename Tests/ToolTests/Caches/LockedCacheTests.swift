@@ -100,7 +100,7 @@ import Testing
         #expect(try tool.run(["fetch", tool.store, "--require", "hit,caughtUp"] + other).status == 4)
         #expect(try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "new", "--require", "hit").status == 4)
         #expect(try succeed("cache", "list", tool.store, "--output", "json").json.map { ($0 as? [Any])?.count } == 1)
-        // The cache is still behind, and has its own request.
+        // The cache is still behind, and still has its first request.
         #expect(kind(try fetch("--require", "caughtUp")) == "caughtUp")
         #expect(try fetch("--require", "caughtUp").status == 4)
         #expect(kind(try fetch("--require", "hit,caughtUp")) == "hit")

@@ -241,14 +241,15 @@ import Testing
             state = try tool.run("cache", "show", tool.store, "c", "--output", "json").cacheState
         } while state != "fresh" && Date() < patience
         #expect(state == "fresh")
-        // A maintained cache is always fresh, so the test gives the watcher 0.5 s to mark its batch as printed.
+        // A maintained cache is always fresh, so its state doesn't show whether the watcher has marked its batch as
+        // printed. The test gives the watcher 0.5 s to do so.
         if isMaintained { usleep(500_000) }
         #expect(try reported() == [])
         #expect(try tool.run("cache", "verify", tool.store).status == 0)
     }
 
-    /// The start of a watcher counts as a hit, and each printed batch as a catch-up. Commits that don't change the
-    /// order count as neither.
+    /// The start of a watcher counts as a hit, and each printed batch as a catch-up. Commits of another entity count as
+    /// neither.
     @Test(arguments: [false, true]) func aWatcherRecordsItsStartAndEachBatchAsOpenings(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         try succeed(["import", tool.store, tool.file("other.csv", "x\n1\n"), "--entity", "Other"])

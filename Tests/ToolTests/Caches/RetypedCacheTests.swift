@@ -36,7 +36,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func anAttributeMayHaveTheInternalNameOfARetypedAttribute() throws {
+    @Test func anAttributeMayHaveANameLikeThePermanentNameOfARetypedAttribute() throws {
         let migrations = ["b~3:integer=7", "b~2:integer=8"]
         for added in migrations {
             #expect(try tool.run("model", "migrate", tool.store, "--add", added).status == 0)

@@ -192,7 +192,9 @@ import Testing
 
     /// A program inherits the blocked signals of the thread that starts it. Dispatch's threads block nearly all
     /// signals.
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsAWatcherThatInheritedItBlocked(number: CInt) throws {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsAWatcherEvenIfItsParentBlockedTheSignal(number: CInt)
+        throws
+    {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let watch = tool.process(["watch", tool.store, "--cache", "c"])
@@ -259,8 +261,8 @@ import Testing
         }
     }
 
-    /// The map can't grow while a snapshot is open. So the open snapshot stays readable, and newer snapshots are
-    /// refused until it is closed.
+    /// A process can't enlarge its map while it has a snapshot open. So the open snapshot stays readable, and newer
+    /// snapshots are refused until it is closed.
     @Test func aSnapshotStaysReadableWhileAnotherProcessGrowsTheFile() throws {
         let few = (0..<50).map { "r\($0),note \($0)\n" }.joined()
         _ = try tool.run(

@@ -76,7 +76,8 @@ import Testing
         #expect(try tool.run("apply", tool.store, missing, "--entity", "Plain", "--ignore-missing").status == 0)
     }
 
-    /// If "values" could contain another key than "key", each run would insert another object.
+    /// If "values" could contradict "key", a second run wouldn't find the object that the first run inserted. It would
+    /// insert another object, or fail.
     @Test func valuesThatContradictTheKeyAreReportedAsABadRow() throws {
         let before = try rows()
         for (line, said) in [
@@ -115,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--cache", "c", "--sort", "code"]])
-    func severalUpdatesOfAnObjectCountAsOneOrNone(options: [String]) throws {
+    func severalUpdatesOfAnObjectCountAsOneUpdateOrNone(options: [String]) throws {
         let lines = [
             #"{"op":"update","key":"a","values":{"size":5}}"#, #"{"op":"upsert","key":"b","values":{"name":"X"}}"#,
             #"{"op":"update","key":"a","values":{"name":"Y"}}"#, #"{"op":"update","key":"a","values":{"size":6}}"#,

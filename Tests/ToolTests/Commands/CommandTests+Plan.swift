@@ -3,7 +3,7 @@ import FetchIndexTestSupport
 import Testing
 
 extension CommandTests {
-    @Test func explainPrintsThePlanAndTheRowsRead() throws {
+    @Test func theExplainOptionPrintsThePlanAndTheRowsRead() throws {
         let all = ["fetch", tool.store, "--entity", "Book", "--where", "id == '3'", "--explain"]
         let text = try tool.run(all).output
         #expect(text.contains("\nplan: unique key id\nrows read: 1 of 5\nrows matched: 1\n"), "\(text)")

@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func changesPrintsTheChangesSinceTheLastFetch() throws {
+    @Test func theChangesCommandPrintsTheChangesSinceTheLastFetch() throws {
         _ = try fetch()
         let file = try tool.file("more.csv", "id,publisher,title,price\n3,岩波書店,影との戦い,2\n9,早川書房,新,9000\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
@@ -257,7 +257,7 @@ import Testing
         #expect(help.error.isEmpty)
     }
 
-    @Test func fetchUsesACachesOwnRequestAndChangesRefusesAnother() throws {
+    @Test func fetchUsesACachesOwnRequestAndTheChangesCommandRefusesAnother() throws {
         _ = try fetch()
         let plain = try tool.run("fetch", tool.store, "--entity", "Book", "--cache", "by publisher", "--output", "json")
         #expect(

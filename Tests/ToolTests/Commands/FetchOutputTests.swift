@@ -91,7 +91,7 @@ import Testing
         #expect(unknown.error.contains("Book has no attribute \"colour\""))
     }
 
-    @Test func inSectionPrintsOneSection() throws {
+    @Test func theInSectionOptionPrintsOneSection() throws {
         let one = try fetch("--output", "jsonl", "--in-section", "house 1").output.split(separator: "\n")
         #expect(one.count == 1000)
         #expect(one.allSatisfy { $0.contains("\"house\":\"house 1\"") })
@@ -105,7 +105,7 @@ import Testing
         let json = try fetch("--output", "json", "--in-section", "house 2", "--limit", "2")
         #expect((json["rows"] as? [[String: Any]])?.count == 2)
         #expect((json["sections"] as? [[String: Any]])?.map { $0["name"] as? String } == ["house 2"])
-        // The hint that rows are left counts only rows of the section.
+        // The line "… more rows" counts only rows of the section.
         #expect(try fetch("--in-section", "house 2", "--limit", "1000").output.contains("more") == false)
         #expect(try fetch("--in-section", "house 2").output.contains("… 950 more rows"))
         let missing = try fetch("--in-section", "house 9")
@@ -113,7 +113,7 @@ import Testing
         #expect(missing.error.contains("there is no section \"house 9\""))
     }
 
-    @Test func inSectionDistinguishesEquivalentNames() throws {
+    @Test func theInSectionOptionDistinguishesEquivalentNames() throws {
         let file = try tool.file(
             "alike.jsonl",
             #"{"k":1,"t":null}"# + "\n" + #"{"k":2,"t":""}"# + "\n" + #"{"k":3,"t":"caf\u00e9"}"# + "\n"
@@ -146,7 +146,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--explain").status == 2)
     }
 
-    @Test func sectionsOnlyPrintsOneRowPerSection() throws {
+    @Test func theSectionsOnlyOptionPrintsOneRowPerSection() throws {
         let sections = ["--sections-only", "--aggregate", "max(price)", "--section-order", "name"]
         let csv = try tool.run(["fetch", tool.store] + request + sections + ["--output", "csv"])
         #expect(csv.status == 0, "\(csv.error)")
@@ -166,7 +166,7 @@ import Testing
             try tool.run(["fetch", tool.store] + request + ["--output", "csv", "--section-limit", "1"]).status == 2)
     }
 
-    /// By value, 9 comes before 10, and false before true.
+    /// In the order of values, 9 comes before 10, and false before true.
     @Test func sectionsOfNumbersAreOrderedByValue() throws {
         let rows = (0..<60).map { "\($0),\($0 % 2 == 0),\($0 * 3 - 40),\(Double($0 % 12) / 4)\n" }
         let file = try tool.file("numbers.csv", "id,even,size,price\n" + rows.joined() + "60,,,\n")

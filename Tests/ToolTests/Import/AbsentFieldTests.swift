@@ -146,7 +146,8 @@ import Testing
             let result = try tool.run(["import", store, file, "--entity", "E", "--key", "k"] + options)
             #expect(result.output.contains("1,501 inserted"), "\(result.output)\(result.error)")
             #expect(try late(store) == "k,late\n3,false\n1500,true\n")
-            // The entity has the attribute now, even if the first thousand lines lack the member.
+            // The entity has the attribute now, so the file can be imported again, although its first thousand lines
+            // lack the member.
             #expect(try tool.run("import", store, file, "--entity", "E", "--key", "k").status == 0)
         }
         let added = tool.store + " added"

@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// If the type of a column is declared, each of its texts is read exactly or refused.
+/// If the type of a column is declared, each of its texts keeps its value or is refused. A double keeps its value if it
+/// prints the text's digits again.
 @Suite struct DeclaredTypeTests {
     let tool: Tool
 
@@ -17,7 +18,7 @@ import Testing
         ("double", "-Infinity", "is not a double; write nan, inf or -inf"),
         ("date", "2024/01/02", "is not a date; write 2024-01-31, 2024-01-31T03:04:05Z or "),
         ("integer", "1.5", "is not an integer"),
-    ]) func aTextThatIsNotExactInItsTypeIsReportedAsABadRow(type: String, text: String, reason: String) throws {
+    ]) func aTextThatItsTypeCannotKeepIsReportedAsABadRow(type: String, text: String, reason: String) throws {
         let file = try tool.file("a.csv", "k,v\n1,\(text)\n")
         let result = try tool.run("import", tool.store, file, "--entity", "E", "--types", "v:\(type)")
         #expect(result.status == 1 && result.error.contains("\"\(text)\" ".prefix(30)), "\(result.error)")
@@ -27,7 +28,7 @@ import Testing
         #expect(applied.status == 1 && applied.error.contains(reason), "\(applied.error)")
     }
 
-    @Test func exactTextsOfADeclaredTypeAreRead() throws {
+    @Test func textsThatTheirDeclaredTypeKeepsAreRead() throws {
         let file = try tool.file(
             "a.csv",
             "i,x,d\n0042,0.10000000000000001,001.50\n+7,5.684341886080802e-14,12E2\n-0,1e22,-0\n9,-0.0,.5\n9,2,1e-3\n")

@@ -152,7 +152,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:double").status == 2)
     }
 
-    /// If keys are shuffled, the import first writes rows without unique keys.
+    /// If keys are shuffled, the import writes the rows first and their unique keys later.
     @Test(arguments: [1, 7919]) func aStoppedImportReportsTheNumberOfSavedRows(step: Int) throws {
         let count = 120_000
         let rows = (0..<count).map { "k\(200_000 + $0 * step % count),\($0)\n" }

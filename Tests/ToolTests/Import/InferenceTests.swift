@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Types that an import infers keep the texts of keys, and the exact values of other columns.
+/// Types that an import infers keep the texts of keys, and the numbers of other columns to the last digit.
 @Suite struct InferenceTests {
     let tool: Tool
 
@@ -30,7 +30,7 @@ import Testing
         ([".5", "2"], "string"), (["true", "FALSE"], "boolean"), (["2024-01-02", "2024-01-02 03:04:05,5"], "date"),
         ([String(repeating: "1", count: 38) + ".5", "1"], "string"),
         ([String(repeating: "9", count: 38), "1"], "decimal"),
-    ]) func aColumnIsNumericOnlyIfEachTextIsPlainAndExact(texts: [String], type: String) throws {
+    ]) func aColumnIsNumericOnlyIfEachTextIsPlainAndKeepsItsDigits(texts: [String], type: String) throws {
         let file = try tool.file("a.csv", "k,v\n" + texts.enumerated().map { "\($0),\"\($1)\"\n" }.joined())
         #expect(try tool.importedTypes(file, "--key", "k") == "k:integer,v:\(type)\n")
     }

@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A key has only one spelling. A row with another spelling of the same value is a bad row, and doesn't update the
-/// object.
+/// A key must be spelled as it's printed. For some types, a file may use another spelling, but then in all of its rows.
+/// A row with a wrong spelling is a bad row, and doesn't update the object.
 @Suite struct KeySpellingTests {
     let tool: Tool
 
@@ -110,8 +110,8 @@ import Testing
         #expect(try tool.run("import", text, file, "--entity", "E", "--key", "k").output.contains("3 inserted"))
     }
 
-    /// The first time of a column decides the form of all. In one form, each moment has only one text, so two texts of
-    /// the column are never the same key.
+    /// The first date of a key column decides the form of all its dates. In one form, each moment has only one text, so
+    /// two texts of the column are never the same key.
     @Test(arguments: [
         (
             ["2024-01-02T03:04:05.000Z", "2024-01-02T03:04:07.120Z"],
@@ -126,7 +126,7 @@ import Testing
             ["2024-01-02T03:00:00Z", "2024-01-02T11:00:00+08:00"]
         ),
         (["2024-01-02 03:04:05,50 +0900", "2024-01-02 03:04:05,00 +0900"], ["2024-01-02 03:04:05.50 +0900"]),
-    ]) func aColumnMustWriteAllItsTimesInOneForm(texts: [String], others: [String]) throws {
+    ]) func aKeyColumnMustWriteAllItsDatesInOneForm(texts: [String], others: [String]) throws {
         func rows(_ texts: [String]) -> String {
             "k;v\n" + texts.enumerated().map { "\($1);\($0)\n" }.joined()
         }

@@ -72,7 +72,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func createRelatedAlsoCreatesAMissingEntity() throws {
+    @Test func theCreateRelatedOptionAlsoCreatesAMissingEntity() throws {
         #expect(
             try importBooks().error.contains(
                 "--relate names the entity Author, which the store lacks; import Author first"))

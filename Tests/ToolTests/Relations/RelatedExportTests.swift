@@ -172,7 +172,8 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "Novel").output == before)
     }
 
-    /// If the numbers in a list's field have no positions, the list has their order.
+    /// An export adds a position to each object number in the field of an ordered list (12@c0ff). If a field's numbers
+    /// have no positions, the list has their order.
     @Test func anImportedListWithoutPositionsKeepsItsOrder() throws {
         try fill(seed: 6)
         #expect(
@@ -240,7 +241,7 @@ import Testing
         #expect(try tool.run("export", copy, "--entity", "Player").output == players)
     }
 
-    /// Rows of one file exchange the objects of a one-to-one relationship, in circles of two and of three rows.
+    /// Rows of one file exchange the objects of a one-to-one relationship, in cycles of two and of three rows.
     @Test(arguments: ["--key", ""]) func rowsMayExchangeOneToOneLinks(option: String) throws {
         let entities = [
             Entity(

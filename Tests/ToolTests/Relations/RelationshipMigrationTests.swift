@@ -3,8 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `model migrate` renames and drops relationships, and changes both sides. A rename keeps the links, a drop removes
-/// them.
+/// `model migrate` renames and drops relationships, and changes their inverse relationships accordingly. A rename keeps
+/// the links, a drop removes them.
 @Suite struct RelationshipMigrationTests {
     private let tool: Tool
 

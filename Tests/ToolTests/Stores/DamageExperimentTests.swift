@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 
 /// Copies of a store, each with one kind of damage. If a byte of a value is damaged, a command's result is right, an
-/// error, or a rebuilt cache. If damaged pages make a result wrong, `check` reports defects.
+/// error, or a rebuilt cache. If damaged pages make a result wrong, `check` must not call the store whole.
 ///
 /// FETCHINDEX_TEST_DAMAGES is the number of copies of each kind.
 @Suite(.serialized) struct DamageExperimentTests {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// The commands. Each of them gets a copy of its own.
+    /// The commands to run on a store. Each of them runs on a copy of its own.
     private func commands(_ store: String) -> [(name: String, arguments: [String])] {
         [
             ("check", ["check", store]),

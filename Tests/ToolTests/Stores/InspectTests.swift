@@ -40,7 +40,7 @@ import Testing
         #expect(try inspect(tool.folder.path + "/none").status == 1)
     }
 
-    @Test func reportWritesItsPageAndRefusesStoresDevicesAndMissingFolders() throws {
+    @Test func theReportCommandWritesAPageButNotToStoresDevicesOrMissingFolders() throws {
         let tool = try Tool()
         let file = try tool.file("rows.csv", "id,section\n1,a\n2,b\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)

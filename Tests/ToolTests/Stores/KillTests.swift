@@ -53,7 +53,7 @@ import Testing
             case .shuffled: all.shuffled(using: &generator)
             case .sortedThenShuffled: all.filter { $0 % 4 == 0 } + all.filter { $0 % 4 > 0 }.shuffled(using: &generator)
             }
-        // Some keys are so long that a few of them fill a page.
+        // In one of the orders, keys have more than 200 bytes, so that fewer than twenty fit into a page.
         let end = order == .sortedThenShuffled ? String(repeating: "x", count: 200) : ""
         for number in numbers { text += "id-\(number)\(end)\ts\(number % 50)\t\(number)\n" }
         let file = try tool.file("rows.tsv", text)

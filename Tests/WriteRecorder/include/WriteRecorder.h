@@ -18,6 +18,7 @@ enum {
     RECORDER_MARK = 5       // recorder_mark; offset is its number
 };
 
+// Kinds of files: data.mdb, a sorted run, a folder, another file.
 enum { RECORDER_DATA = 1, RECORDER_SORT = 2, RECORDER_FOLDER = 3, RECORDER_OTHER = 4 };
 
 enum {
@@ -46,7 +47,7 @@ int recorder_met_file(void);
 /// The number of counted calls so far.
 long recorder_calls(void);
 
-/// Writes a mark to the trace.
+/// Writes an entry RECORDER_MARK with a number to the trace.
 void recorder_mark(uint64_t number);
 
 #endif
