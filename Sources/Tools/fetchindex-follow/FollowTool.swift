@@ -20,7 +20,7 @@ struct FollowTool: ParsableCommand {
             """,
         discussion: """
             First the tables are copied. After that, their changes are read from the source's log (logical replication) or, \
-            with --change-table, from a table that triggers write. A follower that was interrupted continues where it stopped. \
+            with --change-table, from a change table, which triggers in the source fill. A follower that was interrupted continues where it stopped. \
             libpq looks for passwords in ~/.pgpass, PGPASSWORD and a service file. If there are several tables, [ENTITY:] says \
             which of them an option is for.
             """)
@@ -56,7 +56,8 @@ struct FollowTool: ParsableCommand {
     @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up in each of the store's transactions.")
     var cache: [String] = []
     @Flag(
-        help: "Read changes from a change table that triggers write, instead of the source's log; no slot is needed."
+        help:
+            "Read changes from a change table, which triggers in the source fill, instead of the source's log; no slot is needed."
     )
     var changeTable = false
     @Flag(help: "Print the SQL that creates the change table and its triggers, and exit.") var printSetup = false
@@ -141,7 +142,7 @@ enum Interruption {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
                 Interruption.count = 1
-                // The next signal ends the process immediately.
+                // The next signal of this kind ends the process immediately.
                 signal(number, SIG_DFL)
             }
         }

@@ -46,7 +46,10 @@ struct IndexAddCommand: ParsableCommand {
 struct IndexDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Drop an index.",
-        discussion: "The index stays dropped, even if a program whose class declares the index opens the store.")
+        discussion: """
+            A program that has opened the store before does not add the index again, although its class declares it. A program \
+            with a changed or new class that still declares the index does.
+            """)
 
     @OptionGroup var arguments: IndexArguments
 
