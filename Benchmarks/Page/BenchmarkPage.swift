@@ -2,7 +2,7 @@ internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
 /// The HTML page of a run of `Scripts/benchmark`. For each question, a chart and a table show FetchIndex's and the
-/// peer's times by number of rows. A last table has the figures with their limits.
+/// peer's times by number of rows. A last table has the figures, and their limits if any.
 struct BenchmarkPage {
     /// The median times of a question for one number of rows, in seconds.
     private struct Pair: Decodable {

@@ -8,7 +8,7 @@ package struct CatalogueInput {
     /// The name of standard input.
     package static let standardInput = "-"
 
-    /// The maximum number of columns, which is also the maximum number of an entity's attributes.
+    /// The maximum number of columns, which is also the maximum number of an entity's slots.
     package static let maximumColumns = 1 << 15
     package static let longestLine = 64 << 20
 
@@ -20,7 +20,8 @@ package struct CatalogueInput {
     let bytes: [UInt8]?
     /// The bytes of a pipe; nil for a file or bytes in memory, which can be read again.
     let pipe: ReplayedBytes?
-    /// The maximum length of a line without its end, in bytes; for CSV, the maximum total length of a row's values.
+    /// The maximum length of a line without its end, in bytes. For CSV, the maximum total length of a row's values, to
+    /// which its delimiters may be added.
     let longestLine: Int
     /// The maximum length of the pieces that are read, in bytes.
     let pieceLength: Int

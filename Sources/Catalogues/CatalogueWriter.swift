@@ -4,7 +4,7 @@ package import FetchIndexValues
 ///
 /// Null is an empty field in CSV and TSV, and an empty text is `""` in CSV; TSV can't distinguish it from null.
 package struct CatalogueWriter {
-    /// The error for a value that the format can't represent; the text says why.
+    /// The error for a value or a row that the format can't represent; `reason` says why.
     package struct Unwritable: Error {
         package let column: Int
         package let reason: String
@@ -92,7 +92,7 @@ package struct CatalogueWriter {
         column = 0
     }
 
-    /// Appends a text, in quotation marks if it would otherwise be misread.
+    /// Appends a text, in quotation marks if it is empty or has a quotation mark, a comma or a line end.
     private mutating func appendCSV(_ text: UnsafeRawBufferPointer) {
         let needsQuotation = text.contains { $0 == Self.quotation || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
         guard needsQuotation || text.isEmpty else { return bytes.append(contentsOf: text) }
@@ -122,8 +122,8 @@ package struct CatalogueWriter {
 }
 
 extension Value {
-    /// Whether JSON can represent the value as a number or a boolean without loss: a decimal may have more digits than
-    /// readers of JSON preserve.
+    /// Whether the value is written to JSON as a number or a boolean. A decimal isn't, because it may have more digits
+    /// than readers of JSON preserve.
     fileprivate var isJSONLiteral: Bool {
         switch self {
         case .boolean, .integer: true

@@ -33,7 +33,7 @@ extension FieldRow {
 }
 
 extension FieldRow {
-    /// Throws for a header with a single column whose name contains a semicolon or a tab, so that it looks like several
+    /// Throws for a header with a single column whose name contains a semicolon or a tab, because it looks like several
     /// names.
     func refuseOtherDelimiter(in input: CatalogueInput, isCSV: Bool) throws {
         guard count == 1 else { return }

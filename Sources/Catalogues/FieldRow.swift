@@ -22,7 +22,7 @@ package struct FieldRow {
 
     package init() {}
 
-    /// The total length of all fields, in bytes.
+    /// The total length of all fields, in bytes. It includes the separators of fields that `appendFields` appended.
     var byteCount: Int { bytes.count }
 
     /// Whether all fields are ASCII, and so valid UTF-8.

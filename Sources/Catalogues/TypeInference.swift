@@ -97,7 +97,7 @@ extension NumberText {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the text is true or false, in upper or lower case. (1 is a number.)
+    /// Whether the text is "true" or "false", ignoring case. (1 is a number.)
     fileprivate var isBoolean: Bool {
         guard count == 4 || count == 5 else { return false }
         return elementsEqual(count == 4 ? "true".utf8 : "false".utf8) { $0 | 0x20 == $1 }

@@ -1,7 +1,8 @@
 internal import FetchIndexPlatform
 extension CountedTree {
-    /// Returns all defects of the tree, one sentence each; empty if the tree is intact. Adds the tree's nodes to
-    /// `visited`; a node that is already in `visited` is a defect. O(n).
+    /// Checks the tree, and returns the defects found, one sentence each; empty if the tree is intact. Nodes below an
+    /// unreadable node aren't checked. Adds the tree's nodes to `visited`; a node that is already in `visited` is a
+    /// defect. O(n).
     package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
         var defects: [String] = []
         guard root.node != 0 else {
@@ -33,7 +34,7 @@ private struct Checker {
     var defects: [String] = []
 
     /// Checks a node and all nodes below it. Their keys must be in lower..<upper. Returns the node's measure; nil if
-    /// the node can't be read or was reached before.
+    /// the node can't be read, if it was reached before, or if a child's summaries can't be read.
     mutating func check(_ node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?) -> Measure? {
         guard visited.insert(node).inserted else {
             defects.append("node \(node) is reached twice")
@@ -116,8 +117,8 @@ private struct Checker {
         }
     }
 
-    /// Checks the shared lengths and long keys of a node. Searches require that shared lengths are exact, and that all
-    /// long keys have equally many bytes in their cells.
+    /// Checks the shared lengths and long keys of a node. Searches require that shared lengths are exact, and that the
+    /// node has equally many bytes of each long key.
     private mutating func checkSharedLengths(_ contents: Contents, of node: NodeNumber, level: Int) {
         let first = NodeLayout.firstKeySlot(isLeaf: level == 0)
         func inlineKey(_ number: Int) -> ArraySlice<UInt8> {

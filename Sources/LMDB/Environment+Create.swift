@@ -42,8 +42,9 @@ extension Environment {
     }
 
     /// Reserves space on the disk for the lock file (on Linux only). LMDB writes to the lock file through a memory map:
-    /// if the disk were full at that moment, SIGBUS would end the process. Throws if the disk is full. Does nothing
-    /// if the file can't be opened for another reason, for example because the user may not write it.
+    /// if the disk were full at that moment, SIGBUS would end the process. Throws if the system can't write the file,
+    /// for example because the disk is full. Does nothing if the file can't be opened for another reason, for example
+    /// because the user may not write it.
     ///
     /// The path must not be open in this process, since closing the file would drop the process's locks on it.
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
@@ -84,8 +85,8 @@ extension Environment {
     ///
     /// The first process that opens an environment resets the number to 0, and writes the newest number a moment later.
     /// If that process dies or fails in between, a process that waited for it reads the 0, and would overwrite the
-    /// newest commits. So if this function returns false, this process must close the environment; the next opening is
-    /// then the first one again.
+    /// newest commits. So if this function returns false, this process must close the environment. Unless another
+    /// process has it open, the next opening is then the first one again.
     ///
     /// If a writer died after it wrote its meta page and before it wrote the lock file, the number is one too small.
     /// LMDB corrects it when it recovers that writer's lock.

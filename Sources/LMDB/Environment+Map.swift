@@ -22,7 +22,8 @@ package struct MapFull: Error, Equatable, CustomStringConvertible {
 extension Environment {
     private static let smallestGrowth = 1 << 20
 
-    /// The environment of a transaction. It's valid until the transaction ends.
+    /// The environment of a transaction, valid until the transaction ends; nil for a transaction of `write(toFile:)`,
+    /// which has no `Environment`.
     static func of(_ transaction: OpaquePointer) -> Environment? {
         mdb_env_get_userctx(mdb_txn_env(transaction)).map {
             Unmanaged<Environment>.fromOpaque($0).takeUnretainedValue()
@@ -104,8 +105,8 @@ extension Environment {
     package func releasePages() -> Bool { remap { $0.me_mapsize } }
 
     /// Changes the map's size if exactly `own` transactions of this process are open: the map would move under any
-    /// other transaction. Returns false if the size wasn't set: another number of transactions is open, address space
-    /// is lacking, the system refuses, or `size` returns nil. mdb_env_set_mapsize
+    /// other transaction. Returns false if the size wasn't set, for example because another number of transactions is
+    /// open, address space is lacking, the system refuses, or `size` returns nil. mdb_env_set_mapsize
     @discardableResult
     private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
         openTransactions.withLock { count in

@@ -97,8 +97,8 @@ package final class Environment: Sendable {
     /// The maximum time that a repeated attempt waits for the folder's lock.
     private static let turn = Duration.milliseconds(500)
 
-    /// Opening failed, because another process was opening or replacing the files, or died while doing so. `openHandle`
-    /// tries again; if all attempts fail like this, it throws the last `reason`.
+    /// Opening failed, usually because another process was opening or replacing the files, or died while doing so.
+    /// `openHandle` tries again; if all attempts fail like this, it throws the last `reason`.
     private struct Unsettled: Error {
         let reason: any Error
     }
@@ -242,6 +242,7 @@ extension Environment {
         /// The number of pages up to the last used page of the file.
         package let usedPages: Int
         package let lastTransaction: Int
+        /// The number of reader slots that have been used; LMDB doesn't lower it when readers end.
         package let readers: Int
         package let maximumReaders: Int
     }

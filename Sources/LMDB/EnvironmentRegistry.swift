@@ -42,7 +42,8 @@ enum EnvironmentRegistry {
                     let isSame = entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
                     return isSame ? .open(environment) : .moved(environment)
                 }
-                // The environment's last owner has released it, and is about to close it under another folder's gate.
+                // The environment's last owner has released it, but hasn't closed it yet. It's closed here if its gate
+                // is the one that this thread holds. Otherwise its last owner closes it.
                 guard entry.gate === gate else { return .moved(nil) }
                 mdb_env_close(entry.handle)
                 entries.remove(at: index)
@@ -77,8 +78,8 @@ enum EnvironmentRegistry {
             return .open(environment)
         }
         guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
-        // An environment that was already open may have been opened by another path, for example through a link. So its
-        // own path is checked: it must still lead to the files.
+        // An environment that was already open may have been opened by another path, for example before its folder was
+        // renamed. So its own path is checked: it must still lead to the files.
         try environment.requireInPlace()
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment

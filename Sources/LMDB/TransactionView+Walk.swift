@@ -37,9 +37,9 @@ extension TransactionView {
 }
 
 extension TransactionView {
-    /// The number of pages that each transaction freed and that aren't reused yet, read from LMDB's free list. Only for
-    /// read transactions. Throws `DataFileError` if an entry of the free list is too short for its pages. O(entries of
-    /// the free list).
+    /// The number of free pages in each entry of LMDB's free list, with the transaction in the entry's key, which
+    /// usually freed these pages. Only for read transactions. Throws `DataFileError` if an entry of the free list is
+    /// too short for its pages. O(entries of the free list).
     package func freePages() throws -> [(transaction: Int, count: Int)] {
         var freed: [(transaction: Int, count: Int)] = []
         try forEachEntry(in: Table(handle: 0, keys: .integers)) { cursor in

@@ -76,12 +76,12 @@ extension AttributeDescription: Hashable {
 package struct SlotDescription: Sendable {
     /// The attribute, with its newest name.
     package var attribute: AttributeDescription
-    /// The attribute's name in the identities of caches, which stays the same when the attribute is renamed: its first
-    /// name, with a suffix if another slot's permanent name is the same.
+    /// The attribute's name in the identities of caches, which stays the same when the attribute is renamed: its name
+    /// when it got this slot, with a suffix if another slot's permanent name is the same.
     package var permanentName: String
     /// The attribute's former names. Requests and older programs may use them as long as no other attribute has them.
     package var formerNames: [String] = []
-    /// Whether the attribute was removed. No other attribute gets the slot.
+    /// Whether the attribute was removed, or a migration has given it another slot. No other attribute gets the slot.
     package var isRemoved = false
     package let role: SlotRole
 

@@ -24,8 +24,9 @@ public struct FetchPredicate: Hashable, Sendable {
         predicates.count > 1 ? combine(predicates.map(\.syntax)) : predicates.first?.syntax ?? none
     }
 
-    /// Parses a format, and replaces its placeholders by the arguments, in order. O(length). Throws
-    /// `FetchPredicateError`; for a syntax error it has the position, the token found there, and what was expected.
+    /// Parses a format, and replaces its placeholders by the arguments, in order. O(length); an argument that is a set
+    /// is also sorted. Throws `FetchPredicateError`; for a syntax error it has the position, the token found there, and
+    /// what was expected.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
@@ -42,7 +43,7 @@ public struct FetchPredicate: Hashable, Sendable {
     }
 
     /// Whether the predicate holds for an object whose attributes have these values, by name; a missing attribute is
-    /// null. The predicate is compiled for each call. O(length of the predicate and of the values), except for
+    /// null. The predicate is compiled for each call. O(n log n) for a predicate and values of n bytes, except for
     /// patterns, and for predicates on the elements of lists. Throws if a variable has no value, a regular expression
     /// doesn't compile, or a pattern takes too much time or memory on a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
@@ -69,8 +70,8 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format:
-    /// if that was nested nearly as deeply as allowed, the canonical format may be nested too deeply to be parsed.
+    /// The canonical format. For a predicate that was parsed, it parses to an equal predicate, unless it is nested too
+    /// deeply: it may have more parentheses than the parsed format.
     public var description: String { syntax.description }
 }
 

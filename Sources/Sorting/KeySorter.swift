@@ -2,8 +2,8 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Sorts byte keys in bounded memory. Keys that don't fit in memory are written to sorted runs on disk, which are
-/// merged at the end. No key may be a prefix of another. Several sorters can be filled on one thread each, and then
-/// merged.
+/// merged at the end. Keys may be equal, but no key may be the beginning of a longer one. Several sorters can be filled
+/// on one thread each, and then merged.
 package final class KeySorter {
     /// A key in memory: eight of its bytes at the depth being sorted, and the offset of its length and bytes in the
     /// arena.
@@ -25,8 +25,8 @@ package final class KeySorter {
     private(set) var runs: [SortedRun] = []
     private var spilledCount = 0
 
-    /// Creates a sorter that returns at least the `mostWanted` least keys. Greater keys are dropped from time to time
-    /// while keys are appended.
+    /// Creates a sorter that returns at least the `mostWanted` least keys. Greater keys may be dropped while keys are
+    /// appended.
     package init(memoryBudget: Int, folder: String?, mostWanted: Int = .max) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
         self.folder = folder
@@ -109,7 +109,7 @@ package final class KeySorter {
     private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(memory.entries.elements) }
 
     /// Sorts the keys in memory, so that a merge of the `first` least keys can begin immediately. If the sorter has
-    /// runs, writes these keys to another run, since reading the runs needs the memory.
+    /// runs, writes all keys in memory to another run, since reading the runs needs the memory.
     package func sort(first: Int = .max) throws {
         if isSorted(first: first) { return }
         if !runs.isEmpty && memory.entries.count > 0 { return try spill(isLast: true) }
@@ -194,7 +194,8 @@ private struct KeysInMemory {
         return true
     }
 
-    /// Drops all keys except the `mostWanted` least ones. O(n + k log k) for k of n.
+    /// Drops all keys except the `mostWanted` least ones, unless the system has no memory for copying these. O(n + k
+    /// log k) for k of n.
     private mutating func dropUnwanted() {
         sort(first: mostWanted)
         var kept = KeysInMemory(mostWanted: mostWanted)

@@ -38,7 +38,8 @@ extension OrderKey {
         Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
     }
 
-    /// The decimal in a key that is exactly one ascending decimal; nil for other keys.
+    /// Decodes a key of exactly one ascending value. Returns nil if the value isn't a decimal, or if its digits are
+    /// malformed.
     package static func decimal(in key: RawSpan) -> KeyDecimal? {
         guard hasType(.decimal, key), key.byteCount >= 2 else { return nil }
         let sign = key.unsafeLoad(fromByteOffset: 1, as: UInt8.self)

@@ -107,8 +107,8 @@ extension Decimal {
 }
 
 extension String {
-    /// Compares by code point, which is the order of the UTF-8 bytes. Swift's own comparison treats canonically
-    /// equivalent strings as equal.
+    /// Compares by code point, which is the order of the UTF-8 bytes. Returns -1, 0 or 1. Swift's own comparison treats
+    /// canonically equivalent strings as equal.
     package func compareCodePoints(to other: String) -> Int {
         if self.utf8.elementsEqual(other.utf8) { return 0 }
         return self.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1

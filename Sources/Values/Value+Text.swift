@@ -118,7 +118,7 @@ extension Value: CustomStringConvertible {
 }
 
 extension Double {
-    /// The shortest decimal digits that parse to the same double, without ".0", and without an exponent if the double
+    /// The shortest decimal digits that parse to an equal double, without ".0", and without an exponent if the double
     /// is within the range of `Decimal`.
     var plainDecimal: String {
         if !isFinite { return description }

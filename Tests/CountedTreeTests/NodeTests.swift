@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    /// Searches require that all long keys have the same number of bytes in their cells.
+    /// Searches require that a node has the same number of bytes of each long key.
     @Test func theCheckReportsLongKeysWithTooFewBytesInTheirCells() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)

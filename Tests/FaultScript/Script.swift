@@ -47,8 +47,8 @@ package struct Script: Sendable {
         }
     }
 
-    /// Makes random changes; no two of them put or delete the same row. If `ofItems`, changes only items, since a
-    /// `BatchWriter` writes one entity.
+    /// Makes random changes. No two of them put or delete the same row, unless the store has rows of another step with
+    /// this number. If `ofItems`, changes only items, since a `BatchWriter` writes one entity.
     private func changes(
         _ number: Int, _ state: ScriptState, _ generator: inout SeededGenerator, ofItems: Bool = false
     ) -> [ScriptChange] {

@@ -4,10 +4,10 @@
     import FetchIndexTestSupport
     import Testing
 
-    /// Processes that are killed during each kind of write.
+    /// Processes are killed while they perform steps: at random moments, or at a write, sync, truncation or rename.
     @Suite struct VictimKillTests {
         /// A process is killed while it performs steps, and another one goes on. The store must have all acknowledged
-        /// steps, and at most the step in flight. Every cache must agree with the records.
+        /// steps, and may have the step in flight. Every cache must agree with the records.
         @Test func aKilledProcessLosesNoAcknowledgedStep() throws {
             let victim = try VictimRunner()
             var generator = SeededGenerator(seed: 17)

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexFuzzBodies
 import Testing
 
-/// The inputs that fuzzing has stored in `Tests/Fuzz/Corpus` run without a trap or a contradiction.
+/// The inputs that are stored in `Tests/Fuzz/Corpus` run without a trap or a contradiction.
 @Suite struct CorpusTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fuzz/Corpus")

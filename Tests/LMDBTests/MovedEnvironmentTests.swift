@@ -89,8 +89,8 @@ import Testing
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
         }
 
-        /// `requireInPlace` doesn't look at the files of a folder again if the folder hasn't changed for some seconds.
-        /// It must still notice moves.
+        /// Once a folder hasn't changed for some seconds, `requireInPlace` remembers its state, and examines the files
+        /// again only after a change of the folder. It must still notice moves.
         @Test func movesOfFilesInALongUnchangedFolderAreNoticed() throws {
             let environment = try make(folder, entries: 3)
             let renamed = folder.path + "-renamed"

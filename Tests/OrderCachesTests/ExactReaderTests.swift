@@ -119,8 +119,8 @@ import Testing
     }
 
     /// The change of a current cache since each commit of the log leads from the order at that commit to the newest
-    /// order. It's nil if the cache isn't current, if the log doesn't reach back, or if more records changed than the
-    /// limit.
+    /// order. It's nil if the cache is missing or isn't current, if the log doesn't reach back, if the commit doesn't
+    /// exist yet, or if the log has more changes since the commit than the limit.
     @Test(arguments: TestOrder.all) func theChangeSinceAnyCommitLeadsToTheNewestOrder(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 52)
         let cache = try request(order)

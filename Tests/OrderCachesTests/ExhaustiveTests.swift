@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// All single edits and all pairs of edits of small lists. A pair is applied in one batch.
+/// All single edits of small lists, and all pairs of edits of different objects. A pair is applied in one batch.
 @Suite struct ExhaustiveTests {
     /// The number of rows of the largest lists, which the environment variable FETCHINDEX_TEST_ROWS sets.
     static let rows = TestSettings.rows

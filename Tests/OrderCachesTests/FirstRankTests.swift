@@ -109,7 +109,7 @@ import FetchIndexValues
         for (place, count) in zip(places, [2, 10, 18]) {
             try damaged.sections.apply([TreeEdit(place.key, .update(weight: count), summary: place.summary)])
         }
-        // Updates the first and the last row of each section, and then moves them within the section.
+        // Updates the first or the last row of each section, or moves it within the section, each in a fork of its own.
         for isMoved in [false, true] {
             var found = 0
             for (number, group) in [(1, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2)] {

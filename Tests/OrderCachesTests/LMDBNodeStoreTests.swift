@@ -7,8 +7,8 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Trees in a store's nodes table: random operations compared with a sorted array, in transactions, with small nodes
-/// and long keys.
+/// Trees in a store's nodes table: random operations compared with a sorted array, in transactions, with small and
+/// large nodes and some long keys.
 @Suite struct LMDBNodeStoreTests {
     @Test(arguments: [1, 2, 3] as [UInt64], [256, 4076]) func aTreeInAStoreAgreesWithASortedArray(
         seed: UInt64, capacity: Int
@@ -69,8 +69,7 @@ import Testing
         }
     }
 
-    /// If a node has an overflow page of its own, a change of the node writes this page and the page of its key, but no
-    /// other nodes.
+    /// If a node has an overflow page of its own, a change of the node doesn't write other nodes.
     @Test func aNodeThatIsAtLeastAQuarterFullHasItsOwnPage() throws {
         let test = try TestStore(model: TestRow.model)
         guard try test.store.environment.information().pageSize == 4096 else { return }

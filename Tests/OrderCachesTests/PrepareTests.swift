@@ -109,7 +109,8 @@ import Testing
         #expect(try caches.verify("rows", cache.order) == [])
     }
 
-    /// The prepared changes expect a row that doesn't exist. That is found only after the nodes were published.
+    /// The prepared changes expect a row that doesn't exist. This is found only when the order change is computed,
+    /// after the nodes were published.
     @Test(arguments: [1, 400]) func aMissingRowLeavesTheChangePendingUntilARebuild(count: Int) throws {
         var generator = SeededGenerator(seed: 35)
         let order = TestOrder(hasSections: true)

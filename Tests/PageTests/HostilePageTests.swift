@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Many values lead to the same run of overflow pages. The walk reports each further value at the run's first page,
-    /// without walking over the run again, which would take hours.
+    /// without walking over the run again, which could take hours in a large file.
     @Test func eachFurtherValueThatLeadsToAnOverflowRunIsReportedOnce() throws {
         let added = 5000
         let long = try longValues()

@@ -61,8 +61,8 @@ extension ChangeTableTests {
         #expect(throws: SourceError.self) { try server.run("TRUNCATE fetchindex.changes") }
     }
 
-    /// If synchronous_commit is off, a crash undoes transactions that were visible, and later transactions get the same
-    /// numbers. The store must equal the table after each crash.
+    /// If synchronous_commit is off, a crash may undo transactions that were visible, and later transactions then get
+    /// the same numbers. The store must equal the table after each crash.
     @Test func theStoreEqualsTheTableAfterACrashHasUndoneTransactions() throws {
         let server = try TestServer(["synchronous_commit=off", "wal_writer_delay=1s", "fsync=on"])
         defer { server.stop() }

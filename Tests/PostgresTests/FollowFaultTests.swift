@@ -92,7 +92,7 @@ import Testing
         defer { traffic.letEnd() }
         let tables = ["--table", "public.books=Book", "--table", "notes"] + (usesChangeTable ? ["--change-table"] : [])
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
-            // In every third round, a limit on file sizes makes writes fail.
+            // In every third round, a limit on file sizes may make writes fail.
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",
@@ -126,7 +126,7 @@ import Testing
         }
         try followed.follow(["books=Book", "notes"])
         try fetchOrders(followed)
-        // The transaction exceeds its buffer in memory, so it is kept in a file.
+        // In the stream, the transaction exceeds its buffer in memory, so it is kept in a file.
         try connection.execute(
             "INSERT INTO public.books SELECT i, 'T' || i, 'P', i, repeat(md5(i::text), 40) FROM generate_series(1000, 9000) i"
         )

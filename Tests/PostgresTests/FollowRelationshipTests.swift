@@ -68,7 +68,7 @@ import FetchIndexValues
     }
 
     /// The source doesn't enforce foreign keys, like a source that is a replica itself. Rows whose foreign keys name
-    /// missing rows are linked when these rows arrive.
+    /// missing rows are linked when the missing rows arrive.
     @Test func rowsAreLinkedWhenTheRowsThatTheyReferToArrive() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",

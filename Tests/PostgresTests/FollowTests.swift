@@ -38,7 +38,7 @@ import FetchIndexValues
         try followed.follow(["public.things=Thing"])
         try expect("1")
         #expect(try followed.rows("Thing", key: "id")["2"] == ["id": "2"])
-        // The stream sends equal values.
+        // The stream must give the same values as the copy.
         try connection.execute("UPDATE public.things SET id = 3 WHERE id = 1")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try expect("3")
@@ -122,7 +122,8 @@ import FetchIndexValues
                 $0.tables[0].columns = ["name", "section"]
             }
         }
-        // The source itself would refuse updates with such a publication, so the follower refuses it.
+        // The source would refuse updates of the table if a publication had this condition, so the follower refuses the
+        // condition.
         let refusal = #expect(throws: SourceError.self) { try follow() }
         #expect(refusal?.description.contains("ALTER TABLE \"public\".\"packages\" REPLICA IDENTITY FULL") ?? false)
         try connection.execute("UPDATE public.packages SET size = 3 WHERE name = 'p1'")

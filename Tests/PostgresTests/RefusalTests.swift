@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// A source, table or option that can't be followed is refused with one sentence.
+/// A source or a table that can't be followed, or a wrong option, is refused with one sentence.
 @Suite(.enabled(if: TestServer.isInstalled)) struct RefusalTests {
     private func refusal(
         _ address: String, _ tables: [String] = ["t"], _ change: (inout FollowOptions) throws -> Void = { _ in }

@@ -141,7 +141,7 @@ import FetchIndexValues
         #expect(value("1969-12-31 23:59:59", .date) == date("-1"))
         #expect(value("0001-12-31 BC", .date) == date("-62135683200"))
         #expect(value("294276-12-31 00:00:00+00", .date) != nil)
-        // Dates so far from now have no microseconds: the digits are cut off, like those of dates in files.
+        // A date in the year 9999 can't hold microseconds: these digits are cut off, like those of dates in files.
         let last = value("9999-12-31 23:59:59.999999", .date)
         #expect(
             last == Value("9999-12-31T23:59:59.999999Z", as: .date) && last?.description == "9999-12-31T23:59:59.999Z")

@@ -165,7 +165,7 @@ final class TestServer {
         }
     }
 
-    /// Kills the server's main process, like a crash of the machine. The next start recovers.
+    /// Kills the server's main process, as if the server had crashed. The next start recovers.
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?
             .split(separator: "\n").first.flatMap { pid_t($0) }

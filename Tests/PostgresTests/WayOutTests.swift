@@ -127,7 +127,8 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    /// A slot stays in use for half a second, because its reader is still connected. Ending waits for that.
+    /// A slot stays in use for half a second, because its reader is still connected. `Follower.end` waits until the
+    /// slot is free.
     @Test func endingWaitsForASlotInUse() throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try followed.follow(["t"])

@@ -52,8 +52,8 @@ import FetchIndexValues
         }
     }
 
-    /// A scan leaves out the rows for which a `OneTextTest` of the predicate fails, so none of them may fail for a row
-    /// that matches the predicate.
+    /// A scan leaves out the rows for which a `OneTextTest` of the predicate fails, so none of these tests may fail
+    /// for a row that matches the predicate.
     @Test(arguments: seeds) func everyMatchPassesTheTestsOfSingleTextAttributes(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var failureCount = 0

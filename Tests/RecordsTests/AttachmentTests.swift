@@ -78,7 +78,7 @@ import Testing
     }
 
     /// The attachment is removed after the backup. The backup still has it, and so does a snapshot that was opened
-    /// before.
+    /// before the removal.
     @Test func aBackupHasTheAttachmentsOfItsState() throws {
         try test.write { try $0.setAttachment(.source, to: [7]) }
         let before = try test.store.snapshot()

@@ -88,7 +88,7 @@ import FetchIndexValues
             for (number, _) in stored where Int.random(in: 0..<100, using: &generator) < percent {
                 try pair.delete(number)
             }
-            // The batch lacks some of the last objects.
+            // The batch may lack some of the last objects.
             var records = stored.dropLast(Int.random(in: 0..<20, using: &generator)).map(\.value)
             for _ in 0..<records.count * percent / 100 {
                 let row = Int.random(in: 0..<records.count, using: &generator)

@@ -21,8 +21,8 @@ extension ColumnTests {
         return bytes
     }
 
-    /// `check` reports each damage, and a repair mends it. If a checksum shows the damage, scans read all matching
-    /// objects.
+    /// `check` reports each damage, and a repair mends it. Scans read all matching objects, except if a code is wrong
+    /// and the column's checksum is right.
     @Test func damagedColumnsAreReportedAndRepaired() throws {
         try insert(9000)
         let key = TextColumnKey(ZoneKey(entity: 0, index: 0), slot: Self.kind)

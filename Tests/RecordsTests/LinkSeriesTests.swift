@@ -2,8 +2,8 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// Random writes of linked objects against a plain graph, under each delete rule. Links are followed in both
-/// directions, in the newest state and in the state before it.
+/// Random writes of linked objects against a plain graph, under each delete rule. Links are followed in both directions
+/// in the newest state, and the links of the state before it are reconstructed.
 @Suite struct LinkSeriesTests {
     @Test(arguments: [DeleteRule.nullify, .cascade, .deny, .noAction]) func linksMatchTheRecordsUnderEachDeleteRule(
         rule: DeleteRule

@@ -5,7 +5,8 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// For each kind of model change: its verdict, its effect on the records, and the objects that prevent it.
+/// For several kinds of changes of an entity: the verdict, the effect on the records, and the objects that prevent some
+/// of the changes.
 @Suite struct MigrationPlanTests {
     /// A change of the entity, the verdict that a plan must give it, and the values that the first object must have
     /// afterwards.
@@ -131,7 +132,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().check() == [])
     }
 
-    /// If an entity has no objects, every change of it is free.
+    /// If the entity has no objects, each of the changes is free.
     @Test(arguments: cases) func aChangeOfAnEntityWithoutObjectsIsFree(change: Case) throws {
         let empty = try TestStore(model: Self.model)
         let model = Model(entities: [change.entity])

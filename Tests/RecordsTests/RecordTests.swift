@@ -55,7 +55,7 @@ import FetchIndexValues
     }
 
     /// The record has decimal texts that `Decimal` wouldn't write, some of them damaged. Each order key must be that of
-    /// the value which `Decimal` reads.
+    /// the value which `Decimal` reads. If `Decimal` can't read the text, making the key must throw.
     @Test func unusualDecimalTextsHaveTheKeysOfTheirValues() throws {
         let texts = [
             "-0", "-0.00", "007", "1.50", ".5", "5.", "-.5", "0.0010", "1e3", "x", "", "-",
@@ -208,8 +208,8 @@ import FetchIndexValues
         }
     }
 
-    /// Flips every bit in turn, and truncates the record at each length. Reading throws or returns a value, and the
-    /// check of the record reports every flipped bit.
+    /// Flips every bit in turn, and truncates the record at each length. Reading throws or returns a value. For every
+    /// flipped bit, `RecordView` throws or `check` reports a defect.
     @Test func damagedRecordsNeverTrap() throws {
         var generator = SeededGenerator(seed: 3)
         let short = entity.attributes.map { attribute in

@@ -22,7 +22,7 @@ final class WriteSeries {
     let seed: UInt64
     private var generator: SeededGenerator
     private var written = Draft()
-    /// Whether the last transaction changed objects.
+    /// Whether the last committed transaction changed objects.
     private(set) var hasCommitted = false
     /// The parts after each commit.
     private(set) var states: [UInt64: [UInt64: Part]] = [0: [:]]

@@ -117,7 +117,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let keys = keys(count, using: &generator)
         let sorters = (0..<sorterCount).map { _ in KeySorter(memoryBudget: budget, folder: folder.path) }
-        // The last sorter has few keys, or none.
+        // The last of several sorters has no keys.
         for (index, key) in keys.enumerated() {
             try sorters[index % max(1, sorterCount - 1)].append(key)
         }

@@ -1,4 +1,4 @@
-/// A repeatable source of random numbers (SplitMix64); tests print its seed.
+/// A source of random numbers (SplitMix64), which the seed determines.
 ///
 /// `TestSettings.seed` is mixed into all seeds, so repeating a failure requires both seeds.
 package struct SeededGenerator: RandomNumberGenerator {

@@ -6,19 +6,18 @@ package enum TestSettings {
     package static let seed = UInt64(number("SEED") ?? 0)
     /// The number of rows in the exhaustive small cases.
     package static let rows = number("ROWS") ?? 4
-    /// The number of batches that eight seeds of the live scenarios check together. A run with four seeds checks half
-    /// of them.
+    /// The number of batches that `ScenarioTests` checks with eight seeds. With four seeds, it checks half as many.
     package static let batches = number("BATCHES") ?? 2_000
     /// Determines how often tests kill a process; nil for each test's default.
     package static let kills = number("KILLS")
-    /// The number of crash points in each trace of writes.
+    /// The number of power losses that a test simulates in each trace of writes. One test simulates half as many.
     package static let crashes = number("CRASHES") ?? 200
     /// The duration of tests with several processes; nil for the test's default.
     package static let seconds = number("SECONDS").map(Double.init)
     /// The number of damaged copies of each kind.
     package static let damages = number("DAMAGES") ?? 1
-    /// The number of bytes or offsets that a test flips in each table, or `Int.max` for "all"; nil for the test's
-    /// default.
+    /// The number of bytes or offsets that a test flips in each table or group of values, or `Int.max` for "all"; nil
+    /// for the test's default.
     package static let flips = text("FLIPS").map { Int($0) ?? .max }
     /// The Python with PyICU that the oracle tests run; nil disables these tests.
     package static let oracle = text("ORACLE")

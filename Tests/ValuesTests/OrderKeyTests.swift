@@ -104,7 +104,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
                 ])
                 let decoded = OrderKey.first(in: bytes.span.bytes)
                 let first = try #require(decoded)
-                // -0.0 is stored as 0.0.
+                // An order key has 0.0 for -0.0.
                 #expect(first.value == (value == .double(-0.0) ? .double(0) : value))
                 #expect(first.value.type == type)
                 let second = key([Component(value: "next", isDescending: true)])

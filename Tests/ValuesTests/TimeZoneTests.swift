@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Days in time zones, mostly by the system's time zone data.
+/// Days and offsets of time zones, by the system's data, by files that the tests write, and by ICU's data.
 @Suite struct TimeZoneTests {
     private static let system = ZoneFolder(path: "")
     private static let hasSystemData = (try? system.version()) != nil

@@ -5,10 +5,11 @@ internal import FetchIndex
     internal import Foundation
     internal import CFetchIndexWriteRecorder
 
-    /// Makes each write, sync, truncation and rename of each kind of step fail in turn, in several ways, and also those
-    /// of the creation of a store. Checks that the store is unchanged, that the error says so or that the store must be
-    /// opened again, and that the repeated step succeeds. Prints a line for each defect, and finally the number of
-    /// faults, of faults after which the store had to be opened again, and of faults in sorted runs.
+    /// Makes the writes, truncations and renames of data files and sorted runs, and the syncs of these files and of
+    /// folders, fail one after the other, in several ways, in each kind of step and in the creation of a store. Checks
+    /// that the store is unchanged, that the error says so or that the store must be opened again, and that the
+    /// repeated step succeeds. Prints a line for each defect, and finally the number of faults, of faults after which
+    /// the store had to be opened again, and of faults in sorted runs.
     final class FaultRun {
         private let arguments: VictimArguments
         private let faults: [Fault]

@@ -3,8 +3,8 @@ internal import FetchIndex
 internal import Foundation
 internal import FetchIndexTestSupport
 
-/// Makes transfers until it's told to stop, and repeats a transfer that conflicts with another writer's. Acknowledges
-/// each transfer by a line with its commit, digest and entry.
+/// Makes transfers until it's told to stop. Instead of a transfer that conflicts with another writer's, it makes
+/// another one. Acknowledges each saved transfer by a line with its commit, digest and entry.
 struct LedgerWriter {
     private let arguments: VictimArguments
     private let stop: StopSign

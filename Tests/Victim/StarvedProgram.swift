@@ -2,10 +2,10 @@ internal import FetchIndex
 internal import Foundation
 
 /// A user's program that lacks descriptors or file space, or has many stores open. With `of=stores` and `of=files`, it
-/// then waits for a commit, like a program with an async `main`.
+/// then waits for a commit.
 ///
 /// `of=stores`: opens stores until one is refused. `of=files`: opens a store, then files until no descriptor is left.
-/// `of=nothing`: opens `count` stores. `of=bytes`: saves until a file may not grow any more.
+/// `of=nothing`: opens `count` stores, and saves in two of them. `of=bytes`: saves until a file may not grow any more.
 struct StarvedProgram {
     private let arguments: VictimArguments
 
@@ -20,7 +20,7 @@ struct StarvedProgram {
             }
         case "files":
             containers.append(try open(0))
-            // Swift's runtime of tasks starts before the descriptors run out: a task runs, but none sleeps.
+            // A task that doesn't sleep makes Swift's runtime of tasks start before the descriptors run out.
             let isRunning = DispatchSemaphore(value: 0)
             Task { isRunning.signal() }
             isRunning.wait()

@@ -12,16 +12,16 @@ import Stores
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for at most 100 ms.
+/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for about 100 ms.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
         maxDuration: isBrief ? .milliseconds(100) : .seconds(seconds), maxIterations: 2000)
 }
 
-/// Returns the configuration of a slow question. For at most 10,000 rows it has 20 iterations, because each takes only
-/// milliseconds and the first ones take longer. For more rows, a brief run has no warm-up: it reports the median, which
-/// for two iterations is the time of the faster one.
+/// Returns the configuration of a slow question. For at most 10,000 rows it has up to 20 iterations, because each takes
+/// only milliseconds and the first ones take longer. For more rows, a brief run has no warm-up. Its slower first
+/// iteration doesn't count: it reports the median, which for two iterations is the time of the faster one.
 func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief && rows > 10_000 ? 0 : 1,

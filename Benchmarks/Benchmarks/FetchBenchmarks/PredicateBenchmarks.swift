@@ -93,7 +93,7 @@ private func scan(_ stores: Stores, _ name: String, _ format: String, _ conditio
     }
 }
 
-/// Counts the rows in a range that contains half of all rows, by a cached order and by the peer's index.
+/// Counts the rows in a range that contains about half of all rows, by a cached order and by the peer's index.
 func rangeCount(_ stores: Stores) {
     let name = "count of a range | \(stores.rows)"
     let cache = PersistentContainer.OrderOptions(cacheName: "by size")

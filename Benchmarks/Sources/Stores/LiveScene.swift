@@ -50,8 +50,8 @@ public final class LiveScene {
         let value: Value
     }
 
-    /// Makes changes of different rows. Each change is a new value of a random one of the seven attributes. The order
-    /// depends on two of the attributes.
+    /// Makes changes of different rows. Each change sets a random one of the seven attributes to a random value, which
+    /// the row may already have. The order depends on two of the attributes.
     public func changes(_ count: Int) -> [Change] {
         let first = catalogue.int(objects.count)
         return (0..<count).map { index in
@@ -62,7 +62,8 @@ public final class LiveScene {
         }
     }
 
-    /// Makes a change of a row's name, which moves the row. The name is always new, because it contains the catalogue's running number.
+    /// Makes a change of a row's name, which usually moves the row. The name differs from all names that the scene has
+    /// set before, because it contains the catalogue's running number.
     public func renaming() -> Change {
         Change(object: objects[catalogue.int(objects.count)], attribute: "name", value: .string(catalogue.next().name))
     }

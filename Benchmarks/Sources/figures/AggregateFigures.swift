@@ -87,7 +87,7 @@ private final class AggregatedOrder {
         guard sum > 0 else { fatalError("there must be values") }
     }
 
-    /// Makes a live controller, and fetches the rows to change.
+    /// Makes a live controller, and gets the objects to change.
     func beginChanges() throws {
         live = try fetched(.hit)
         objects = try (0..<500).map { number in
@@ -95,7 +95,7 @@ private final class AggregatedOrder {
         }
     }
 
-    /// Renames a row, which moves it. A new size would leave the order without aggregates unchanged.
+    /// Renames a row, which usually moves it. A new size would leave the order without aggregates unchanged.
     func changeRow() throws {
         objects[catalogue.int(objects.count)]["name"] = .string(catalogue.next().name)
         try context.save()

@@ -2,7 +2,7 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Measures how much indexes slow down a write, and how long a lookup by an index takes, on copies of the stores.
+/// Measures how much indexes slow down a write, and how long a lookup by an index takes, on two copies of the store.
 struct IndexFigures {
     private static let indexes = [Index(["name"]), Index(["maintainer", "size:desc"]), Index(["size"])]
 

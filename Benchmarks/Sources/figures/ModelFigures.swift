@@ -12,7 +12,7 @@ struct Figure: Encodable {
     let unit: String
 }
 
-/// Measures the cost of changes of the model, on copies of the stores.
+/// Measures the cost of changes of the model, on a copy of the store.
 struct ModelFigures {
     private let stores: Stores
 

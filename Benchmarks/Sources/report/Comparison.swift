@@ -5,8 +5,8 @@ import Foundation
 /// changed less. If one ratio says slower and the other faster, the line counts as unchanged. Peers that are FetchIndex
 /// used in another way don't show the machine's speed.
 ///
-/// Sometimes a process is slow during its whole life. So other processes can measure lines that look slower again, and
-/// the best result counts. A program that became slower is slower in each process.
+/// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other
+/// processes, and the best result counts. A program that became slower is slower in each process.
 struct Comparison {
     /// The smallest change that counts. If the spread of a line's measurements is larger, the spread is used instead.
     private static let leastChange = 0.05
@@ -19,11 +19,11 @@ struct Comparison {
         let pattern: String
         let old: Double
         let new: Double
-        /// The new time divided by the old one, adjusted by the peer; above 1 is slower.
+        /// The new time divided by the old one, adjusted by SQLite's times; above 1 is slower.
         let change: Double
         let noise: Double
 
-        /// Returns nil if one of the reports lacks FetchIndex's time.
+        /// Returns nil if one of the reports lacks FetchIndex's time, or if the old time is 0.
         init?(_ name: String, _ before: Pair, _ after: Pair, machine: Double) {
             guard let old = before.ours, let new = after.ours, old > 0 else { return nil }
             let byMachine = new / old / machine
@@ -45,7 +45,7 @@ struct Comparison {
     private let lines: [Line]
     private let missing: [String]
 
-    /// Compares `old` with `new`. `again` has further measurements by the program that `new` measured.
+    /// Compares `old` with `new`. `again` has further measurements of the program that `new` measured.
     init(of old: Report, with new: Report, again: [Pair] = []) {
         func measured(_ line: Pair) -> [Pair] {
             (new.pairs + again).filter { $0.question == line.question && $0.rows == line.rows }
@@ -69,7 +69,7 @@ struct Comparison {
         self.missing = missing
     }
 
-    /// Returns SQLite's new time divided by its old one; nil if the peer isn't SQLite or a time is missing.
+    /// Returns SQLite's new time divided by its old one; nil if the peer isn't SQLite, or a time is missing or 0.
     private static func peerChange(_ before: Pair, _ after: Pair) -> Double? {
         guard [before.peerName, after.peerName].allSatisfy({ $0 == Pair.sqlite }), let old = before.peer,
             let new = after.peer, old > 0, new > 0

@@ -3,9 +3,9 @@ import Foundation
 // usage: report RESULTS.influx.csv FIGURES.json OUT.json
 //        report --compare | --regressions OLD.json NEW.json [AGAIN.influx.csv...]
 //
-// Pairs the results of both sides, prints a table, and writes the pairs as JSON. --compare prints the lines that became
-// slower or faster since another run. --regressions prints patterns that select the slower benchmarks, so that they can
-// be measured again. AGAIN has the results of these further measurements.
+// Pairs the results of both sides, prints a table, and writes the pairs and the figures as JSON. --compare prints the
+// lines that became slower or faster since another run. --regressions prints patterns that select the slower
+// benchmarks, so that they can be measured again. AGAIN has the results of these further measurements.
 
 /// The times of one benchmark in seconds, by percentile.
 ///

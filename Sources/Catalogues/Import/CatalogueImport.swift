@@ -24,8 +24,8 @@ package struct CatalogueImport {
     package init(_ request: ImportRequest) { self.request = request }
 
     /// Imports the file. `progress` gets the number of rows read so far, and the fraction of the file's bytes read so
-    /// far, which is 0 for a pipe. Throws `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `StoreError`
-    /// and `RequestError`.
+    /// far, which is 0 for a pipe. Throws `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `ModelError`,
+    /// `StoreError` and `RequestError`.
     package func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> Outcome {
         var input = try CatalogueInput.opening(request.file)
         input.delimiter = request.delimiter

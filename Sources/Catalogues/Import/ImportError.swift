@@ -36,7 +36,7 @@ package struct ImportStopped: Error {
     package enum Saved {
         /// All rows were in one transaction, which is dropped.
         case nothing
-        /// The rows before the error, except `unlinked` links of these rows, which lead to rows after it.
+        /// This number of rows before the error. They lack `unlinked` links to rows that hadn't been read.
         case rows(Int, unlinked: Int)
         /// All rows, but without the links to rows that didn't arrive.
         case withoutLinks

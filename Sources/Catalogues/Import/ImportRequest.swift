@@ -22,7 +22,8 @@ package struct ImportRequest: Sendable {
     package let format: CatalogueFormat
     /// The entity's name; the entity is created if missing.
     package let entity: String
-    /// The attribute by which rows update objects; if nil, every row is a new object.
+    /// The attribute by which rows update objects. If nil, a row updates an object only by an object number; any other
+    /// row is a new object.
     package var key: String?
     package var types = GivenTypes()
     /// The delimiter of CSV fields; see `CatalogueInput`.

@@ -24,7 +24,8 @@ package final class ChangeApplier {
         (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
     }
 
-    /// Applies the change of a line; `number` is the line's number. Throws `BadInput`.
+    /// Applies the change of a line; `number` is the line's number. Throws `BadInput` if the line is at fault, and
+    /// `StoreError` if the store is.
     package func apply(_ change: ChangeLine, _ number: Int) throws {
         func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
         do {

@@ -1,8 +1,9 @@
 internal import FetchIndexPlatform
-/// Reads a flat JSON object (RFC 8259), strictly and without recursion. Nesting is an error, unless lists and objects
-/// are read as text.
+/// Reads a JSON object (RFC 8259), strictly and without recursion. A list or an object as a value is an error, unless it
+/// is read as text, or the caller reads it by `object`.
 ///
-/// A duplicate member is an error, too: the RFC doesn't say which of the two counts.
+/// A duplicate member is an error, too, because the RFC doesn't say which of the two counts. Objects that are read as
+/// text aren't checked for duplicates.
 struct JSONScanner {
     /// A description of an error: "at byte 7 there is an unpaired surrogate".
     struct Fault: Error, CustomStringConvertible {

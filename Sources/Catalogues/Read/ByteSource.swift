@@ -90,6 +90,7 @@ final class PeekedSource: ByteSource {
 }
 
 /// Opens a file and returns its bytes, decompressed if they begin like gzip's or zstd's, whatever the file's name is.
+/// `length` is the stored file's length; 0 if it isn't a regular file.
 func openBytes(_ path: String, mayBePipe: Bool) throws -> (source: any ByteSource, length: Int) {
     let file = try FileSource(path, mayBePipe: mayBePipe)
     let first = try file.read(upTo: 4)

@@ -1,6 +1,7 @@
 internal import FetchIndexPlatform
 
-/// Reads a file, decompressed, in pieces. A UTF-8 byte-order mark at its start is skipped; UTF-16 is refused.
+/// Reads a file, decompressed, in pieces. A UTF-8 byte-order mark at its start is skipped; a file with a UTF-16
+/// byte-order mark is refused.
 package final class FileReader {
     let path: String
     /// The length of the stored file in bytes; 0 if it is unknown.

@@ -18,8 +18,8 @@ package struct ToldColumns: Sendable {
         self.key = key
     }
 
-    /// Whether a file may use a column name: a known name, or a name without control characters. UTF-16 that is read as
-    /// UTF-8 has control characters in its names, so it is refused.
+    /// Whether a file may use a column name: a known name, or a name without control characters. This refuses most
+    /// headers in UTF-16: if they are read as UTF-8, their names have NULs.
     func mayName(_ name: String) -> Bool {
         !name.isEmpty && (name.firstControlCharacter == nil || names.contains(name))
     }

@@ -23,8 +23,8 @@
 /// - A binary search looks at a key only if its base is less than the wanted key, and knows the common prefix of the
 ///   base and the wanted key. If the key shares more than that with its base, it's less than the wanted key; if it
 ///   shares less, it's greater; only if it shares as much, bytes are compared. This is offset-value coding (Conner
-///   1977; Graefe and Do, Offset-value coding in database query processing, 2023). It requires that all long keys have
-///   equally many bytes in their cells.
+///   1977; Graefe and Do, Offset-value coding in database query processing, 2023). It requires that the node has
+///   equally many bytes of each long key.
 ///
 /// The end of a cell counts from the start of the first cell; its highest bit marks a long key, which has more bytes
 /// than `maximumInlineKey`. Only weighted trees have weights, and only trees with a summarizer have summaries. A leaf
@@ -96,9 +96,9 @@ enum NodeLayout {
         slotCount < 2 ? capacity : capacity - capacity / 16
     }
 
-    /// The length of the longest key that a cell stores whole. A longer key has this many bytes and a reference in its
-    /// cell. A cell without a summary takes at most a quarter of a node, so that the halves of a split always fit. In a
-    /// tree with summaries, two cells fit into a node.
+    /// The length of the longest key that is stored whole in its node. Of a longer key, the node has this many bytes
+    /// and a reference to the rest. A cell without a summary takes at most a quarter of a node, so that the halves of a
+    /// split always fit. In a tree with summaries, two cells fit into a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)

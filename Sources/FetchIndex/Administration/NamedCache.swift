@@ -41,7 +41,7 @@ public struct NamedCache: Equatable, Sendable {
     public let unreadSince: UInt64?
     /// The number of hits: openings that found the cache current.
     public let hits: Int
-    /// The time of the last hit.
+    /// The time of the last hit; nil before the first one.
     public let lastHit: Date?
     /// The contents of the cache's header; nil if it can't be read.
     public let contents: Contents?

@@ -8,8 +8,8 @@ extension PersistentContainer {
     /// Returns every defect of a store, one sentence each; an intact store has none. Checks the pages of its file
     /// first, because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks
     /// its values and caches. `progress` is called from time to time with the number of records read so far and the
-    /// number of all records; for each cache, records are counted anew. O(n log n) for each cache. Throws `StoreError`
-    /// if the store can't be opened.
+    /// number of all records; for each cache, records are counted anew. O(n log n) for the records and for each cache.
+    /// Throws `StoreError` if the store can't be opened.
     public static func check(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
@@ -37,7 +37,7 @@ extension PersistentContainer {
     /// Returns every defect of the store's values and caches, one sentence each; an intact store has none.
     /// ``check(at:progress:)`` checks the pages of the file too. `progress` is called from time to time with the number
     /// of records read so far and the number of all records; for each cache, records are counted anew. O(n log n) for
-    /// each cache. Throws `StoreError` if the model can't be read.
+    /// the records and for each cache. Throws `StoreError` if the model can't be read.
     public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
         try withPublicErrors {
             let snapshot = try store.snapshot()

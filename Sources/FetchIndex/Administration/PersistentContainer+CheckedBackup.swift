@@ -22,7 +22,8 @@ extension PersistentContainer {
     /// to PATH.damaged if possible, so that it isn't taken for a backup.
     ///
     /// `copied` is called between the copy and its check. `progress` is called during the check, like that of
-    /// `check(at:progress:)`. O(n log n) for each cache. Throws like `backup(to:)`, and `DamagedBackup`.
+    /// `check(at:progress:)`. O(n log n) for the records and for each cache. Throws like `backup(to:)`, and
+    /// `DamagedBackup`.
     @discardableResult
     public func checkedBackup(
         to url: URL, copied: () -> Void = {}, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }

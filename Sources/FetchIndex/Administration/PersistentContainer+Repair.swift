@@ -24,7 +24,7 @@ extension PersistentContainer {
     /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
     /// which are in a file of their own, last. `progress` is called from time to time with the number of records read
     /// so far and the number of all records; for each check and each cache, records are counted anew. Throws
-    /// `StoreError`, for example if the store's model can't be read. O(n log n) for each cache.
+    /// `StoreError`, for example if the store's model can't be read. O(n log n) for the records and for each cache.
     @discardableResult
     public static func repair(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }

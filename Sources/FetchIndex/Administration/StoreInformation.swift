@@ -107,15 +107,15 @@ public struct StoreInformation: Sendable {
         /// Whether the follower, the process that follows the source, is running.
         public let isRunning: Bool
         public let process: Int?
-        /// The seconds since the last report.
+        /// The seconds since the follower's last report; nil without a report.
         public let age: Double?
         /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
         public let lagBytes: Int?
         /// The delay of the store in seconds; nil if unknown.
         public let lagSeconds: Double?
-        /// The slot's state in PostgreSQL's words (`wal_status`), for example `reserved`.
+        /// The slot's state in PostgreSQL's words (`wal_status`), for example `reserved`; nil if unknown.
         public let slotState: String?
-        /// The size of the source's log that the source keeps for the slot, in bytes.
+        /// The size of the source's log that the source keeps for the slot, in bytes; nil if unknown.
         public let retainedBytes: Int?
         /// The reason for the follower's state, if any.
         public let reason: String?

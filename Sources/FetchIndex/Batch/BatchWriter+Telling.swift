@@ -11,9 +11,9 @@ extension BatchWriter {
     ///
     /// The outcome is like the outcome of ``commit(bringing:cacheName:)``. A maintained cache is current when the body
     /// is called; until the body has returned, a note in the store says which changes its reader hasn't received.
-    /// Returns false, without calling the body, if no transaction is open. O(k log n) for k changes; the order is
-    /// stored in the cache in a second transaction. Throws like ``commit(bringing:cacheName:)``, and rethrows the
-    /// body's errors.
+    /// Returns false, without calling the body, if no transaction is open. O(k log n) for k changes; O(n log n) if the
+    /// cache is rebuilt. The order is stored in the cache in a second transaction. Throws like
+    /// ``commit(bringing:cacheName:)``, and rethrows the body's errors.
     @discardableResult
     public func commit(
         bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void

@@ -18,7 +18,7 @@ extension BatchWriter {
     /// Prepares the open transaction for its commit: writes deferred unique keys, and counts several updates of an
     /// object as one, or as unchanged if they undo each other. If all changes of the transaction undo each other,
     /// replaces it by a transaction without changes, so that no new commit is made. O(log n) for each object with
-    /// several updates.
+    /// several updates, and O(n log n) if keys were deferred.
     func settleUpdates() throws {
         try endDeferral()
         // The old transaction must release its lock before the new one begins.

@@ -12,7 +12,7 @@ public final class BatchWriter {
     public struct Counts: Equatable, Sendable {
         public internal(set) var inserted = 0
         public internal(set) var updated = 0
-        /// Rows whose values were stored already.
+        /// Rows and updates that left the stored values as they were.
         public internal(set) var unchanged = 0
         public internal(set) var deleted = 0
 

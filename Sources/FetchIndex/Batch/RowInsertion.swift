@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Inserts rows into an entity, or updates the objects that have the same unique values. Rows are gathered into
-/// batches, so that the unique keys of a batch are written in ascending order.
+/// Inserts rows into an entity. If the policy is `update`, a row that has the unique values of an object updates the
+/// object instead. Rows are gathered into batches, so that the unique keys of a batch are written in ascending order.
 struct RowInsertion {
     private static let batchLength = 8192
     private static let batchBytes = 4 << 20

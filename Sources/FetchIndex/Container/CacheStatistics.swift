@@ -37,13 +37,15 @@ public struct CacheStatistics: Equatable, Sendable {
 
 extension PersistentContainer {
     /// The caches of the store, including those of indexes, sorted by name. O(log n) for each cache, and for each
-    /// commit since the cache's commit. Throws `StoreError`.
+    /// commit since the cache's commit, or since the commit that its exact reader (`changes` or `watch`) last received,
+    /// if that is older. Throws `StoreError`.
     public func namedCaches() throws -> [NamedCache] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.facts(ofCache: $0) }
     }
 
-    /// The caches of the store, including those of indexes, with their sizes. O(nodes). Throws `StoreError`.
+    /// The caches of the store, including those of indexes, with their sizes. O(nodes), and the cost of
+    /// ``namedCaches()``. Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.statistics(ofCache: $0) }

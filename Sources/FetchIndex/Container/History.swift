@@ -20,7 +20,7 @@ public struct HistoryTransaction: Sendable {
 extension ManagedObjectContext {
     /// Returns the commits after a given commit, oldest first, whether a context, a batch or another process made them.
     /// O(changes + k log n) for k commits. Throws `StoreError.logTooShort` if the log doesn't contain all of these
-    /// commits.
+    /// commits, or if the given commit is newer than the newest one.
     public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
         try withPublicErrors {
             let newest = try container.store.snapshot()

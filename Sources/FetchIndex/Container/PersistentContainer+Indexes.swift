@@ -52,8 +52,9 @@ extension CacheEngine {
         try open(kept.filter { !brought.contains($0.name) }, in: writer, for: .keeping, known: known)
     }
 
-    /// Updates caches after a migration: builds the caches of added or changed indexes, deletes the caches of removed
-    /// indexes, rebuilds maintained caches whose fingerprint has changed, and catches up the other maintained caches.
+    /// Updates caches after a change of the model: builds the caches of added or changed indexes, deletes the caches of
+    /// removed indexes, rebuilds maintained caches whose fingerprint has changed, and catches up the other maintained
+    /// caches.
     func matchIndexes(in writer: StoreWriter, from old: Model) throws {
         let wanted = try writer.model.indexOrders()
         let names = Set(wanted.map(\.name))

@@ -10,8 +10,8 @@ extension PersistentContainer {
     /// A cache that was behind stores the order after the body has returned. If the body throws, or the process ends
     /// earlier, such a cache stays as it was, and the next opening reports the same change again. A body that writes
     /// the change somewhere must make it durable before it returns. A cache that must be built is stored before the
-    /// body is called, if the store can be written; if `needsExactChange`, the next opening reports the build again
-    /// unless the body has returned.
+    /// body is called, unless the order is built in memory, for example because the store is read-only; if
+    /// `needsExactChange`, the next opening reports the build again unless the body has returned.
     ///
     /// A current cache costs O(log n), a cache that is k changes behind O(k log n), a build O(n log n). Throws
     /// `StoreError`, the errors of the body, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable`

@@ -6,7 +6,8 @@ internal import FetchIndexRecords
 //
 //     context -> core <- object        strong
 //     context -> object                strong, while the object has unsaved, unprocessed or undoable edits
-//     core    -> leaving object        strong, until the object's removal was delivered
+//     core    -> object that leaves the context
+//                                      strong, until the object's removal was delivered
 //     core    .. context, object       weak
 //
 /// The state of a context. Each object of the context retains the core, too, so that objects can be read, edited and
@@ -126,7 +127,8 @@ final class ContextCore {
         return origin
     }
 
-    /// The class for an entity's objects: the entity's own class, or the class of the nearest superentity with a class.
+    /// The class for an entity's objects: the entity's own class; otherwise the class of the nearest superentity with a
+    /// class; `ManagedObject` if no class is known.
     func objectClass(of number: Int, _ entity: Entity) -> ManagedObject.Type {
         if let known = classes[entity.name] { return known }
         if entity.superentity == nil { return ManagedObject.self }

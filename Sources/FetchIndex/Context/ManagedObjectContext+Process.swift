@@ -27,7 +27,7 @@ extension ManagedObjectContext {
         return snapshot
     }
 
-    /// The states before and after unsaved records changed; nil if followers don't need them.
+    /// The states before and after unsaved records changed; nil if `statesBase` is nil.
     func states(from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?]) -> StateChange? {
         statesBase.map { states(from: old, to: new, over: $0) }
     }
@@ -130,10 +130,10 @@ extension ManagedObjectContext {
 // MARK: Automatic merges and processing
 
 extension ManagedObjectContext {
-    /// Whether the context merges commits of other contexts and processes automatically: on its actor soon after each
-    /// commit, or without an actor before each fetch, count and look-up by a unique value. For a context with an actor,
-    /// the value becomes false when ``PersistentContainer/commits`` ends, because the store's files were moved or
-    /// replaced.
+    /// Whether the context automatically merges the commits of other contexts and of other processes: on its actor soon
+    /// after each commit, or without an actor before each fetch, count and look-up by a unique value. For a context
+    /// with an actor, the value becomes false when ``PersistentContainer/commits`` ends, because the store's files were
+    /// moved or replaced.
     public var automaticallyMergesChanges: Bool {
         get { core.mergeTask != nil || core.mergesWhenUsed }
         set {

@@ -5,7 +5,7 @@ internal import FetchIndexRecords
 /// A view of the store in one state, together with unsaved edits.
 ///
 /// A context and its objects belong to one isolation domain. The whole context advances to a newer state when it saves,
-/// when it merges, and when a controller fetches. Until then the pages of its state are pinned.
+/// merges or executes a batch request, and when a controller fetches. Until then the pages of its state are pinned.
 public final class ManagedObjectContext {
     /// The shared state of the context and its objects.
     let core: ContextCore

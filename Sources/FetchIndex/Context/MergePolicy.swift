@@ -27,8 +27,9 @@ public enum UniqueConflictPolicy: Hashable, Sendable {
     /// The insertion throws, and the store stays unchanged.
     case error
     /// The stored object with the unique value takes the new object's values (an upsert). If the new object shares
-    /// unique values with several stored objects, the first unique attribute decides which one is updated, and the
-    /// other shared values are errors.
+    /// unique values with several stored objects, the first unique attribute with a shared value decides which one is
+    /// updated, and the other shared values are errors. If that stored object is of another entity (of the same
+    /// hierarchy), the insertion throws.
     case update
 }
 

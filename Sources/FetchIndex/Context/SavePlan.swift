@@ -100,7 +100,7 @@ struct SavePlan {
     /// The progress of a save.
     struct Progress {
         var written = ManagedObjectContext.Written()
-        /// The stored keys of new objects, by their temporary keys.
+        /// The stored keys of inserted objects, by the keys that the objects had before the save.
         var keys: [RecordKey: RecordKey] = [:]
         /// Stored objects that this save has inserted, or that have taken a new object's values. If another new object
         /// has one of their unique values, the save fails under any policy.
@@ -243,8 +243,8 @@ struct SavePlan {
         }
     }
 
-    /// The stored object that a new object represents, if any: the object with the same unique value or, for a join
-    /// object, the link between the same two objects.
+    /// The stored object that a new object represents, if any: under the policy `.update`, the object with the same
+    /// unique value; for a join object under any policy, the link between the same two objects.
     private func storedObject(
         like object: ManagedObject, _ record: [UInt8], in writer: StoreWriter
     ) throws -> RecordKey? {

@@ -1,6 +1,6 @@
 internal import FetchIndexRecords
 internal import FetchIndexModels
-/// The edits of a context that can be undone. The edits between two processings form a group.
+/// The edits of a context that can be undone. The edits between two processings or saves form a group.
 struct UndoStack {
     /// The state of an object before or after an edit.
     struct Memento {
@@ -120,8 +120,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reverts the last group of edits, saved or not. A group consists of the edits between two processings of changes.
-    /// Returns false if no edit can be undone.
+    /// Reverts the last group of edits, saved or not. A group consists of the edits between two processings of changes
+    /// or saves. Returns false if no edit can be undone.
     @discardableResult
     public func undo() -> Bool {
         processPendingChanges()

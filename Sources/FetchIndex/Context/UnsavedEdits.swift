@@ -28,7 +28,8 @@ struct UnsavedEdits<Object: AnyObject> {
     /// The temporary keys of objects, by the permanent keys that the last save gave them.
     private var renumbered: [RecordKey: RecordKey] = [:]
     private var leaving: [RecordKey: Object] = [:]
-    /// The last records of leaving objects for which the context has no instance.
+    /// The last records of objects that leave the context while it has no instance of them. If listeners ask for such
+    /// an object while its removal is delivered, the instance is made from the record.
     private var leavingRecords: [RecordKey: [UInt8]] = [:]
 
     var hasUnprocessed: Bool { !unprocessed.isEmpty }
@@ -95,7 +96,7 @@ struct UnsavedEdits<Object: AnyObject> {
 
     /// Bases the edits on a newer state, to which the committed changes lead. Returns the changes for live orders.
     /// `saved` returns an object's record in that state; `current` returns it with the object's unsaved values.
-    /// O(committed changes + edited objects), besides the calls of `saved` and `current`, one or two for each edited
+    /// O(committed changes + edited objects), besides at most two calls of `saved` and one of `current` for each edited
     /// object.
     mutating func advance(
         _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (RecordKey, [UInt8]?) -> [UInt8]?

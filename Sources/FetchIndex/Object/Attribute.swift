@@ -9,8 +9,8 @@ internal import FetchIndexModels
 ///
 /// An optional type makes the attribute optional. A value at the declaration is the initial value of new objects.
 /// Once the object's record has been read, reading the property decodes one value, in time proportional to the value's
-/// length. If no value can be read, the read traps with a message that gives the reason;
-/// ``ManagedObject/value(of:as:)`` throws instead.
+/// length; a derived value of an object with unsaved edits is computed from the whole record. If no value can be read,
+/// the read traps with a message that gives the reason; ``ManagedObject/value(of:as:)`` throws instead.
 @propertyWrapper
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String

@@ -118,7 +118,7 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 }
 
 /// A type that is stored as JSON text. Predicates and sort keys treat that text as a whole, and can't access its
-/// members.
+/// properties.
 public protocol CodableAttributeValue: AttributeValue, Codable {}
 
 extension CodableAttributeValue {
@@ -131,8 +131,8 @@ extension CodableAttributeValue {
         self = decoded
     }
 
-    /// The value as JSON text, with members sorted by name, so that values with equal members are stored as equal
-    /// texts. Traps if the value can't be encoded.
+    /// The value as JSON text, with JSON keys sorted by name, so that the order in which properties are encoded doesn't
+    /// change the text. Traps if the value can't be encoded.
     public var attributeValue: Value {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -76,8 +76,8 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
-    /// Notifies observers that links to this object may have changed, and so its to-many relationships, or a to-one
-    /// relationship that the related object's record stores.
+    /// Notifies observers that links to this object may have changed. These links are the values of its to-many
+    /// relationships, and of to-one relationships that the related object's record stores.
     func noteChangeOfRelated() { if let registrar = observers?.registrar { noteChange(ofSlot: .max, registrar) } }
 
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {

@@ -16,9 +16,9 @@ struct RelatedRow: PredicateRow, ~Escapable {
         self.place = place
     }
 
-    /// Calls the body with the record and the slot in it that a slot of the path table stands for: the row's own
-    /// record, or the first record at the end of a path. Returns nil if the path leads to no object, or doesn't end
-    /// with an attribute.
+    /// Calls the body with a record, and with the attribute's slot in this record: the row's own record for a slot of
+    /// the entity, or the first record at the end of a path for the slot of a path. Returns the body's result; nil if
+    /// the path leads to no object, or doesn't end with an attribute.
     func end<Result>(of slot: Int, _ body: (RecordView, Int) throws -> Result?) throws -> Result? {
         guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot) }
         let path = place.paths[index]

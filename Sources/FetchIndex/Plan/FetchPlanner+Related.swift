@@ -111,7 +111,7 @@ extension FetchPlanner {
         return Array(found)
     }
 
-    /// Looks the objects at the end of a path up in a current cache that has all objects of their entities and is
+    /// Looks up the objects at the end of a path in a current cache that has all objects of their entities and is
     /// sorted first by the path's attribute. Returns nil if such a cache is missing, or if more than `limit` objects
     /// are found.
     private func ordered(

@@ -9,7 +9,7 @@ internal import FetchIndexValues
 /// topmost AND that bounds an attribute, candidates can be looked up in a current cache with that leading attribute, by
 /// the attribute's unique keys, or by links from related objects.
 ///
-/// If no candidates can be looked up, or too many, the records are scanned, except those in zones that can't have a
+/// If candidates can't be looked up, or are too many, the records are scanned, except those in zones that can't have a
 /// match.
 ///
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
@@ -157,7 +157,8 @@ struct FetchPlanner {
         return .scan(selection)
     }
 
-    /// The smallest set of candidates; nil if looking them up one by one costs more than reading all records.
+    /// The smallest set of candidates; nil if none can be looked up, or if looking them up one by one costs more than
+    /// reading all records.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = try limit()

@@ -9,7 +9,7 @@ final class LeadingOrder {
     let name: String
     private let kept: FreshCache
     private var opened: SectionedOrder?
-    /// The attributes with which row keys begin; at least one.
+    /// The attributes, or references, with which row keys begin; at least one.
     let keys: [IndexKey]
     private let identity: CacheIdentity
     private let model: Model
@@ -53,8 +53,8 @@ final class LeadingOrder {
         return identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
-    /// The section's attribute, then the sort keys, up to the first sort key whose value isn't in the row key as an
-    /// OrderKey, or that repeats an attribute. Empty if the sections aren't those of an attribute.
+    /// The section's attribute, then the sort keys before the first one whose value isn't in the row key as an
+    /// OrderKey, or that repeats an attribute. Empty if the section key is of another kind than `attribute`.
     private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""
@@ -82,7 +82,7 @@ final class LeadingOrder {
     }
 
     /// The fresh caches of exactly the given entities in a reader's state: the entity with its subentities, or the
-    /// entity alone. O(caches).
+    /// entity alone. O(caches x log n).
     static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in
             cache.entities == entities ? LeadingOrder(cache, entity: entity, reader.model) : nil

@@ -78,7 +78,7 @@ struct LinkEdits {
         }
     }
 
-    /// The objects that gained or lost a link by unsaved edits.
+    /// The objects to which unsaved edits add, remove or move links.
     var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
 }
 

@@ -51,8 +51,8 @@ extension ManagedObject {
         object.setReference(reference, to: self)
     }
 
-    /// Whether the object doesn't exist in the store or is deleted. An object with a damaged record isn't missing, so
-    /// that reading its attributes reports the damage.
+    /// Whether the object is deleted, has left the context, or is a fault without a record in the store. An object with
+    /// a damaged record isn't missing, so that reading its attributes reports the damage.
     var isMissing: Bool {
         switch status {
         case .inserted: return false

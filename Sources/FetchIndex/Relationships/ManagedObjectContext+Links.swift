@@ -19,7 +19,7 @@ extension ManagedObjectContext {
         core.linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
     }
 
-    /// Notifies the observers of the objects with the given keys that links to these objects may have changed.
+    /// Notifies the observers of the objects with the given keys: the links to these objects may have changed.
     func noteChangeOfRelated(_ keys: some Sequence<RecordKey>) {
         for key in keys {
             registeredObject(for: key)?.noteChangeOfRelated()

@@ -3,8 +3,8 @@
 ///
 /// A position consists of a number of six bytes, big-endian, and a fraction of up to 58 bytes, the last of which isn't
 /// 0. An appended object gets the next number. An object between two neighbours gets a number between theirs or, if
-/// their numbers leave no room, a fraction halfway between theirs. The scheme is David Greenspan's "Implementing
-/// Fractional Indexing" (2020) with numbers of fixed length.
+/// their numbers leave no room, the lower neighbour's number with a fraction that sorts between them. The scheme is
+/// David Greenspan's "Implementing Fractional Indexing" (2020) with numbers of fixed length.
 enum OrderedPosition {
     private static let numberLength = 6
     /// The maximum length of a position in bytes. If an object needs a longer position, all objects of the relationship

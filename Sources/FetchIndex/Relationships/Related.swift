@@ -36,7 +36,8 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
         return typed
     }
 
-    /// Whether an object is in the relationship. O(log n); O(count x log n) in an ordered many-to-many relationship.
+    /// Whether an object is in the relationship. O(unsaved edits + log n); O(unsaved edits + count x log n) in an
+    /// ordered many-to-many relationship.
     public func contains(_ object: Object) -> Bool { access?.contains(object) ?? false }
 
     // MARK: Changes
@@ -90,11 +91,12 @@ extension Related: Sequence {
         return Iterator(access: access, links: access.map { LinkList.Iterator($0.list) })
     }
 
-    /// The number of elements. O(log n).
+    /// The number of elements. O(log n), and O(unsaved edits) more for the first use of a relationship after a save, a
+    /// merge or a rollback.
     public var count: Int { Swift.max(0, access?.list.count ?? 0) }
-    /// Whether the relationship has no elements. O(log n).
+    /// Whether the relationship has no elements. Costs as much as `count`.
     public var isEmpty: Bool { count == 0 }
-    /// The first element. O(log n + unsaved edits).
+    /// The first element. O(log n + u log u) for u unsaved edits.
     public var first: Object? {
         var iterator = makeIterator()
         return iterator.next()

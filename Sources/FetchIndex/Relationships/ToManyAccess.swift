@@ -24,7 +24,8 @@ struct ToManyAccess {
         list = LinkList(context: context, name: links, target: owner.key)
     }
 
-    /// The related object of a link; nil if an unsaved link leads to an object that no longer exists.
+    /// The related object of a link; nil if an unsaved link leads to an object that no longer exists, or if the sort
+    /// key of a many-to-many link can't be read.
     func object(at place: LinkList.Place) -> ManagedObject? {
         if let object = place.object {
             if join == nil { return object.isMissing ? nil : object }

@@ -20,8 +20,8 @@ extension RecordBlock {
 }
 
 extension CompiledPredicate {
-    /// Makes tests of single text attributes of the entity, from those parts of the predicate's AND that read nothing
-    /// but the attribute. If the predicate isn't an AND, the whole predicate is its only part.
+    /// Makes a test from each part of the predicate's AND that reads one text attribute of the entity and nothing else.
+    /// If the predicate isn't an AND, the whole predicate is its only part.
     func columnTests(of entity: Entity) -> [ColumnTest] {
         testsOfOneText { slot in
             slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string

@@ -13,8 +13,8 @@ public struct FetchedOrder {
         let slots: [Int]
     }
 
-    /// Whether damage of the cache was found since the order was opened. It's a class, so that copies of the order share
-    /// this state.
+    /// Whether damage of the cache was found since the order was opened. It's a class, so that copies of the order
+    /// share this state.
     final class Damage { var isMet = false }
 
     let opened: OpenedOrder
@@ -24,8 +24,8 @@ public struct FetchedOrder {
     let entityNumber: Int
     /// The subentities whose objects are among the rows, by number.
     let others: [Int: Other]
-    /// If the rows are grouped by a related object: for each entity that such objects have, by number, what the ids of
-    /// its objects have in common. Otherwise empty.
+    /// The part of an id that all section objects of an entity share, by entity number. Empty unless the rows are
+    /// grouped by a related object.
     private let sectionOrigins: [Int: ObjectOrigin]
     /// The columns of the sections' aggregates; nil if the request has no aggregates.
     private let columns: AggregateColumns?
@@ -123,8 +123,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the row at an index that counts over all sections. O(log n). Traps unless 0 <= row <
-    /// rowCount. Throws the errors of `forEachRow`.
+    /// Calls the body with the row at an index that counts over all sections. O(log n). Traps or throws unless 0 <= row
+    /// < rowCount. Throws the errors of `forEachRow`.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             let (object, position) = try opened.order.row(at: row)
@@ -163,7 +163,8 @@ public struct FetchedOrder {
 public struct FetchedSection: Equatable, Sendable {
     /// The section's value as plain text; "" for null, and if the request has no section key.
     public let name: String
-    /// The number of rows in the section.
+    /// The number of rows in the section. If the request has no section key, all matching rows are counted, even if the
+    /// order was limited to the first rows.
     public let count: Int
     /// The number of rows in all preceding sections.
     public let rowsBefore: Int

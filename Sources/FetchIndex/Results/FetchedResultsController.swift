@@ -37,7 +37,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var shown = ShownOrder.nothing { didSet { version &+= 1 } }
     var live: LiveOrder? { shown.live }
     /// A number that increases when `shown` is set, and when its order follows the context. If the number has changed,
-    /// an iterator reads the sections again that it had read in advance.
+    /// an iterator no longer uses the sections that it has read in advance, and reads on.
     var version = 0
     /// The observers of the results; nil until the results are read.
     var observers: Observers?
@@ -109,9 +109,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Reading
 
-    /// Calls the body with the window of rows; returns nil before the first fetch. If the order is damaged, recomputes
-    /// it from the records, in memory. If the records are damaged, too, returns nil: the controller becomes empty, and
-    /// `failure` has the error.
+    /// Calls the body with the window of rows; returns nil before the first fetch and after a failure. If the order is
+    /// damaged, recomputes it from the records, in memory. If the records are damaged, too, returns nil: the controller
+    /// becomes empty, and `failure` has the error.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
         guard let window = live?.window else { return nil }
         do { return try body(window) } catch {}
@@ -142,14 +142,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     func fail(_ error: any Error) { shown = .failure(publicError(error), isTold: false) }
 
-    /// The sections, which are read on demand; empty before the first fetch. O(1) for the count, O(log n) for an
-    /// element.
+    /// The sections, which are read on demand; empty before the first fetch and after a failure. O(1) for the count,
+    /// O(log n) for an element.
     public var sections: ResultsSections<Object> {
         noteRead()
         return ResultsSections(self)
     }
 
-    /// The rows of all sections; nil before the first fetch. O(1) for the count, O(log n) for an element.
+    /// The rows of all sections; nil before the first fetch and after a failure. O(1) for the count, O(log n) for an
+    /// element.
     public var fetchedObjects: ResultsObjects<Object>? {
         noteRead()
         return live == nil ? nil : ResultsObjects(self, sectionIndex: nil)

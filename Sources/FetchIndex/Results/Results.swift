@@ -145,7 +145,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 
     public func makeIterator() -> Iterator { Iterator(objects: self) }
 
-    /// The object of a row. O(log n). The object is a fault until it is first used.
+    /// The object of a row. O(log n). An object that the context doesn't have yet is a fault until it is first used.
     public subscript(row: Int) -> Object {
         guard let sectionIndex else { return controller.object(atRow: row) }
         return controller.object(at: RowPath(section: sectionIndex, row: row))

@@ -34,7 +34,7 @@ package final class CommitWatch: Sendable {
         seen = Mutex(Seen(transaction: newest?.transactionNumber ?? 0, commit: newest?.commit ?? 0))
     }
 
-    /// Returns the number of the newest commit; nil if it was seen before.
+    /// Returns the number of the newest commit; nil if it was seen before, or if the store can't be read.
     private func poll() -> UInt64? {
         seen.withLock { seen in
             guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()

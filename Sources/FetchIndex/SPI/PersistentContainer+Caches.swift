@@ -29,7 +29,8 @@ extension PersistentContainer {
     /// Makes caches current: catches up caches that are behind, and builds caches that are missing or unusable, if
     /// possible from one scan of the records. If `isForced`, all caches are built. `done` is called with a cache's
     /// index and result as soon as the cache is finished. O(k log n) for a cache that is k changes behind; O(n log n)
-    /// for a build. Throws `StoreError`, and rethrows the errors of `done`.
+    /// for a build. Throws `StoreError`, throws if a definition doesn't fit the model, and rethrows the errors of
+    /// `done`.
     package func refreshCaches(
         _ caches: [(definition: OrderDefinition, options: OrderOptions)], isForced: Bool = false,
         done: (_ index: Int, Result<RefreshedCache, any Error>) throws -> Void

@@ -23,8 +23,8 @@ extension PersistentContainer {
         }
     }
 
-    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has objects. O(caches).
-    /// Throws `StoreError`.
+    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has objects. Throws
+    /// `StoreError`.
     package func dropEmptyEntity(named name: String) throws -> Bool {
         try withPublicErrors { try dropEntity(named: name, onlyEmpty: true) != nil }
     }

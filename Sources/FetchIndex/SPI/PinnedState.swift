@@ -26,13 +26,13 @@ package struct PinnedState {
     /// The names of the caches, sorted. O(caches).
     package func cacheNames() throws -> [String] { try withPublicErrors { try CacheDirectory.names(in: snapshot) } }
 
-    /// The facts of a cache. O(log n), and O(log n) for each commit since the cache's commit. Throws `StoreError`:
-    /// `unknownCache` if no cache has the name.
+    /// The facts of a cache. O(log n), and O(log n) for each commit since the cache's commit, or since the commit that
+    /// its exact reader last received, if that is older. Throws `StoreError`: `unknownCache` if no cache has the name.
     package func facts(ofCache name: String) throws -> NamedCache {
         try withPublicErrors { NamedCache(try container.cacheEngine.facts(of: name, in: snapshot), in: snapshot.model) }
     }
 
-    /// The facts of a cache with the size of its order. O(nodes). Throws like `facts`.
+    /// The facts of a cache with the size of its order. O(nodes), and the cost of `facts`. Throws like `facts`.
     package func statistics(ofCache name: String) throws -> CacheStatistics {
         try withPublicErrors {
             let facts = try container.cacheEngine.facts(of: name, countingNodes: true, in: snapshot)
@@ -52,7 +52,8 @@ package struct PinnedState {
         }
     }
 
-    /// The stored order of a cache, whether it's current or behind; nil if the cache is missing or can't be used. O(1).
+    /// The stored order of a cache, even if it isn't current; nil if the cache is missing or its header can't be used.
+    /// O(1).
     package func storedOrder(ofCache name: String) throws -> StoredOrder? {
         try withPublicErrors {
             try container.caches.storedOrder(name, in: snapshot).map(StoredOrder.init)

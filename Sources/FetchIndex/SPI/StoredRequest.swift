@@ -24,15 +24,15 @@ package struct ReadableRequest {
     package var entity: String { identity.entity }
     package var includesSubentities: Bool { identity.includesSubentities }
 
-    /// The definition, with the current names of attributes. Throws `RequestError` or another error if only the program
-    /// that built the cache knows the section key, or if this machine lacks a calendar, a locale or a time zone.
+    /// The definition, with the current names of attributes. Throws `RequestError` or another error if the stored texts
+    /// can't be parsed, for example because only the program that built the cache knows the section key.
     package func definition() throws -> OrderDefinition {
         try withPublicErrors { try OrderDefinition(identity, in: snapshot.model) }
     }
 
     /// Whether an order with the stored definition has the cache's fingerprint. The fingerprint is another one if the
     /// model or the collation rules have changed since the cache was built. Throws like `definition`, and if the
-    /// definition doesn't fit the model.
+    /// definition doesn't fit the model, or if this machine lacks its calendar, locale or time zone.
     package func isComparable() throws -> Bool {
         try withPublicErrors { try definition().compile(in: snapshot.model).identity == identity }
     }

@@ -16,7 +16,7 @@ package struct LineChart {
 
     private let lines: [(points: [Point], style: String)]
     private let places: ClosedRange<Double>
-    /// The exponents of the powers of ten below and above all values.
+    /// The exponents of powers of ten: no value is below the first power or above the last one.
     private let decades: ClosedRange<Int>
 
     /// The values at the lower and the upper edge: powers of ten.
@@ -24,7 +24,7 @@ package struct LineChart {
         (pow(10, Double(decades.lowerBound)), pow(10, Double(decades.upperBound)))
     }
 
-    /// Leaves out points without a logarithm. Returns nil if no point is left.
+    /// Leaves out points with a coordinate that has no finite logarithm. Returns nil if no point is left.
     package init?(_ lines: [(points: [Point], style: String)]) {
         let drawn = lines.map { line in
             (points: line.points.filter { $0.x > 0 && $0.y > 0 && $0.x.isFinite && $0.y.isFinite }, style: line.style)

@@ -1,5 +1,5 @@
-/// A drawing as an SVG element that is stretched to fill its box. It has no text, because text would be stretched too. Colours and line
-/// widths come from the page's style sheet, by class. https://www.w3.org/TR/SVG2/
+/// A drawing as an SVG element that is stretched to fill its box. It shows no text, because text would be stretched
+/// too. Colours and line widths come from the page's style sheet, by class. https://www.w3.org/TR/SVG2/
 package struct SVG {
     private let width: Double
     private let height: Double

@@ -4,7 +4,8 @@ internal import FetchIndexEssentials
 /// Makes the part of the report about one cache.
 struct CacheCard {
     private static let mostOpenings = 12
-    /// About this many leaves, fewer than twice as many, are read to estimate how full leaves are.
+    /// At least this many leaves of each tree (or all), but fewer than twice as many, are read to estimate how full
+    /// leaves are.
     private static let sampledLeaves = 200
 
     private let name: String

@@ -14,7 +14,8 @@ package struct CacheSummary: Hashable, Sendable {
     /// reads the cache's card again.
     package let version: String
 
-    /// Returns the summaries of all caches, sorted by name. O(caches x log n). Throws `StoreError`.
+    /// Returns the summaries of all caches, sorted by name. O(log n) for each cache, and for each commit since the
+    /// cache's commit, or since the commit that its exact reader last received, if that is older. Throws `StoreError`.
     package static func all(of container: PersistentContainer) throws -> [CacheSummary] {
         let state = try container.pinnedState()
         return try state.cacheNames().map { name in

@@ -1,6 +1,6 @@
 internal import FetchIndex
 
-/// A chart of the objects that the commits of the log inserted, updated and deleted, by hour.
+/// A chart of the objects that the commits of the log inserted, updated and deleted, by hour or by several hours.
 struct CommitChart {
     private static let mostColumns = 240
     private static let leastHours = 24.0
@@ -12,7 +12,7 @@ struct CommitChart {
 
     private let commits: [CommitCounts]
 
-    /// Reads the commits of the log. O(commits). Throws `StoreError`.
+    /// Reads the commits of the log. O(k log n) for k commits. Throws `StoreError`.
     init(_ state: PinnedState) throws {
         commits = try state.commits().filter { $0.time.isFinite && abs($0.time) < 1e12 }
     }

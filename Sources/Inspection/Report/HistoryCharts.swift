@@ -23,7 +23,7 @@ enum HistoryCharts {
         }
     }
 
-    /// Makes a chart of the recorded openings, which weren't hits. Returns nil if the history has no openings.
+    /// Makes a chart of the recorded openings; hits aren't among them. Returns nil if the history has no openings.
     static func openings(_ history: CacheHistory) -> Figure? {
         guard let first = history.openings.first, let last = history.openings.last,
             let longest = history.openings.map(\.milliseconds).max()

@@ -26,7 +26,8 @@ package struct InspectionReport {
     }
 
     /// Returns the page, and whether it shows no defects; a cache that can't be read counts as a defect. O(branches and
-    /// sections of the caches + commits of the log), without verification. Throws `StoreError`.
+    /// sections of the caches) and, for the log, O(log n) for each cache and commit, without verification. Throws
+    /// `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
         let names = try state.cacheNames()
         let cards = try names.enumerated().map { try card($1, $0) }
@@ -34,8 +35,8 @@ package struct InspectionReport {
         return (try Templates.render(page, .report), cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
     }
 
-    /// Returns the frame of the live page: the overview of the store, and empty elements that the page's scripts fill. O(commits of the
-    /// log). Throws `StoreError`.
+    /// Returns the frame of the live page: the overview of the store, and empty elements that the page's scripts fill.
+    /// O(k log n) for k commits in the log. Throws `StoreError`.
     package func livePage() throws -> String {
         let store = storePart
         return try Templates.render(LivePage(title: store.title, store: store, style: Templates.style), .live)
@@ -45,10 +46,11 @@ package struct InspectionReport {
         try Templates.render(LivePage(title: "no store", store: nil, style: Templates.style), .live)
     }
 
-    /// Returns the overview of the store as an HTML fragment. O(commits of the log). Throws `StoreError`.
+    /// Returns the overview of the store as an HTML fragment. O(k log n) for k commits in the log. Throws `StoreError`.
     package func storeHTML() throws -> String { try Templates.render(storePart, .store) }
 
-    /// Returns the card of a cache as an HTML fragment. O(branches and sections). Throws `StoreError`.
+    /// Returns the card of a cache as an HTML fragment. O(branches and sections of the cache), and O(k log n) for k
+    /// commits in the log. Throws `StoreError`.
     package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
 
     private func card(_ name: String, _ number: Int) throws -> Card {

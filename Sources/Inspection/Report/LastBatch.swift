@@ -1,12 +1,13 @@
 internal import FetchIndex
 internal import FetchIndexModels
 
-/// Computes the changes of a cache's order since the commit from which its last recorded opening caught it up. For a
-/// maintained cache, these include the changes that writers have applied since. There is no batch after a rebuild.
+/// Computes the changes of a cache's order since the commit from which its last stored opening caught it up, or for an
+/// exact reader since the commit that the reader had received before that opening. For a maintained cache, these
+/// include the changes that writers have applied since. There is no batch after a rebuild.
 struct LastBatch {
     private static let mostRows = 24
     private static let mostNameLength = 60
-    /// The batch isn't computed if more records than this changed.
+    /// The batch isn't computed if the commits have more changes of records than this.
     private static let mostChanges = 5000
 
     private let name: String

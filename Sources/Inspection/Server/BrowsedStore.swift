@@ -2,8 +2,8 @@ internal import FetchIndex
 internal import FetchIndexInspection
 internal import FetchIndexPlatform
 
-/// The store that the live page shows. It's opened again after it was moved. Its changes are sent to all listeners
-/// (open event streams).
+/// The store that the live page shows. It's opened again after it was moved. Its changes are sent to listeners (open
+/// event streams).
 ///
 ///     poll, every second ──> summaries of all caches ──> "caches", "store", "problem" ──┐
 ///                                                                                       ├──> listeners

@@ -32,7 +32,7 @@ extension CacheView {
         }
     }
 
-    /// Returns rows by their numbers, counted over all sections. O(log n + rows).
+    /// Returns rows by their numbers, counted over all sections. O(log n) for each row.
     func rows(from start: Int, limit: Int) throws -> RowsMessage {
         try read { opened, order in
             guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
@@ -78,8 +78,8 @@ extension CacheView {
         try read { opened, _ in PlaceMessage(row: opened.controller.row(of: RecordKey(rawValue: id))) }
     }
 
-    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `searchTime` is over; in that
-    /// case the page asks again from `next`.
+    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `limit` rows are found or
+    /// `searchTime` is over; a later request can continue at `next`.
     func search(_ format: String, from start: Int, limit: Int) throws -> SearchMessage {
         let predicate = try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
         return try read { opened, order in

@@ -2,7 +2,7 @@ internal import FetchIndex
 internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
-/// Answers the requests that the gate accepts.
+/// Answers the requests that the gate accepts, and other requests with the status 404.
 struct PageHandler: Sendable {
     private static let headers = [
         (name: "Cache-Control", value: "no-store"),

@@ -7,7 +7,8 @@ actor Reports {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Returns the live page. Without a store it is an empty frame; the problem arrives as an event.
+    /// Returns the live page. If the store is missing or can't be read, the page is an empty frame, and the problem
+    /// arrives as an event.
     func page(of container: PersistentContainer?) throws -> String {
         let report = container.flatMap { try? InspectionReport(of: $0) }
         return try report?.livePage() ?? InspectionReport.livePageWithoutStore()

@@ -2,7 +2,8 @@
 // which make different texts look the same.
 
 extension String {
-    /// The text on one line. Pictures replace control characters (␛ an escape, ␊ a line end), and � replaces hidden characters.
+    /// The text on one line. Pictures replace ASCII control characters (␛ an escape, ␊ a line end), and � replaces
+    /// other control characters and hidden characters.
     package var visible: String { replacingControls(\.picture) }
 
     /// Like `visible`, but line ends are kept.
@@ -108,7 +109,8 @@ package enum HiddenCharacters {
         return false
     }
 
-    /// Whether E2 80 xx is a zero-width space, a direction control or a line separator, by its last byte.
+    /// Whether the bytes E2 80 and the byte at `index` may be a zero-width space, a joiner, a direction control or a
+    /// line separator.
     private static func isControlOfText(_ text: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         index >= text.count || (0x8B...0x8F).contains(text[index]) || (0xA8...0xAE).contains(text[index])
     }

@@ -38,8 +38,8 @@ package struct FittedText {
         self.width = fitted.displayWidth
     }
 
-    /// Returns the offset at which a text is cut, and the columns that it then takes; nil if `width(of:)` doesn't know one of its
-    /// characters.
+    /// Returns the offset at which a text is cut, which is its length if it fits, and the columns that it takes, with
+    /// the "…" if it's cut. Returns nil if the text isn't UTF-8, or if `width(of:)` doesn't know one of its characters.
     private static func cut(_ text: UnsafeRawBufferPointer, width: Int) -> (end: Int, used: Int)? {
         var used = 0
         // The offset of the first character that leaves no room for "…" after it, and the columns of the text that is

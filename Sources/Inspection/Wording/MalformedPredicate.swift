@@ -1,7 +1,7 @@
 package import FetchIndexPredicates
 
-/// A predicate that can't be parsed. For a syntax error, its description shows the predicate and marks the error's
-/// position.
+/// A predicate that can't be parsed. For a syntax error, its description shows the predicate around the error, and
+/// marks the error's position.
 ///
 ///     the predicate has the end at position 8, where an attribute or a value was expected
 ///         price <

@@ -55,7 +55,7 @@ package enum Numbers {
     package static func rounded(_ number: Double, places: Int) -> String {
         var scale = 1
         for _ in 0..<places { scale *= 10 }
-        // Beyond 9e15 a double has no digits after the point, so greater numbers are clamped.
+        // The scaled number is clamped to 9e15, because `Int` would trap for a much greater one.
         let scaled = Int(min(max(number.isNaN ? 0 : number * Double(scale), -9e15), 9e15).rounded())
         let fraction = String(scaled.magnitude % UInt(scale))
         let padding = String(repeating: "0", count: max(0, places - fraction.count))

@@ -20,7 +20,7 @@ package struct SectionTitles: Sendable {
         self.init(key, areBooleans: type == .boolean)
     }
 
-    /// Titles for the stored request of a cache. If the request can't be read, names are titles.
+    /// Makes titles for the stored request of a cache. If the request can't be read, names are titles.
     package init(ofCache name: String, in state: PinnedState) throws {
         guard case .readable(let request) = try state.request(ofCache: name), let definition = try? request.definition()
         else {

@@ -111,7 +111,8 @@ extension PageWalk {
         }
         let count = UInt64(head.overflowCount)
         guard use(number, count: count, descent.subject) else { return nil }
-        // A run may be longer than needed: it keeps its length if LMDB overwrites its value with a shorter one.
+        // A run may be longer than needed: it keeps its length if the transaction that wrote its value overwrote it
+        // with a shorter one.
         let needed = Page.overflowCount(of: byteCount, pageLength: meta.pageSize)
         if count < needed {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)

@@ -132,7 +132,8 @@ final class PageWalk {
 }
 
 extension PageWalk {
-    /// Walks over the free list. Each entry lists the pages that one transaction freed.
+    /// Walks over the free list. Each entry lists free pages, usually those that the transaction in its key freed: LMDB
+    /// may take pages from the list and put them back under another transaction.
     ///
     ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [unused bytes]
     func walkFreeList() throws {

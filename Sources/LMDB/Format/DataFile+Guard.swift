@@ -23,7 +23,8 @@ extension DataFile {
             if let metas = try MetaPage.both(of: file) {
                 let length = try file.length()
                 guard let error = try defect(of: file, metas, length, witness) else { return }
-                // The file is the same as at the last attempt, so no writer is active and the defect is real.
+                // The meta pages and the length are those of the last attempt, so the defect doesn't come from reading
+                // during a commit.
                 if let last, last.metas == metas, last.length == length { throw error }
                 last = (metas, length, error)
             }
@@ -32,7 +33,7 @@ extension DataFile {
         throw last?.error ?? DataFileError.damaged("its data.mdb is cut off: it is shorter than two pages")
     }
 
-    /// The length of LMDB's lock file without readers, in bytes.
+    /// The minimum length of LMDB's lock file in bytes: two cache lines, and a slot for one reader.
     private static let shortestLockFile = 192
 
     /// Throws if a file with one of the names exists, but isn't a regular file. Returns the lengths of the existing

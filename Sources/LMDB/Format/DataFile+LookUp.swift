@@ -23,8 +23,8 @@ extension DataFile {
         return witness.defect(meta.transaction, value)
     }
 
-    /// Looks up a value by its byte key in a named table. Returns nil if the key is missing, if the value is in
-    /// overflow pages, or if a page on the way is damaged. O(log n).
+    /// Looks up a value by its byte key in a named table. Returns nil if the table or the key is missing, if the value
+    /// is in overflow pages, or if a page on the way is damaged. O(log n).
     private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
         guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
             range.count == TreeRecord.length

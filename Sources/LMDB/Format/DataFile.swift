@@ -40,7 +40,7 @@ package struct DataFile: ~Copyable {
 
 /// A reason why LMDB can't safely open an environment's files.
 package enum DataFileError: Error, Equatable {
-    /// A file isn't LMDB's, isn't a regular file, or has a format that this version doesn't write.
+    /// A file isn't LMDB's, isn't a regular file, or has the format of another LMDB version.
     case foreign(String)
     /// A file is LMDB's, but part of it is missing or wrong.
     case damaged(String)

@@ -97,7 +97,7 @@ package struct Cursor: ~Copyable {
     }
 
     /// Moves to the last entry whose key is less than `key`; returns false if no key is less. Throws if damaged pages
-    /// lead to another key. MDB_SET_RANGE, and MDB_PREV or MDB_LAST
+    /// lead to a key that isn't less. MDB_SET_RANGE, and MDB_PREV or MDB_LAST
     package mutating func seek(toLastKeyBefore key: RawSpan) throws -> Bool {
         guard try step(seek(toKeyFrom: key) ? MDB_PREV : MDB_LAST) else { return false }
         if keys == .bytes, self.key.compare(key) >= 0 { throw LMDBError.corrupted }
@@ -188,8 +188,9 @@ package struct Cursor: ~Copyable {
         if isInMap && currentValue.mv_size > 0 { pageLoader.load(currentValue) }
     }
 
-    /// Deletes the entry at the cursor. The next `seekToNext` moves to the entry after it. Throws `corrupted` if the
-    /// page count of the value's overflow pages is wrong, because LMDB would free that many pages. mdb_cursor_del
+    /// Deletes the entry at the cursor. The next `seekToNext` moves to the entry after it. Throws `corrupted` if
+    /// `hasRightPages` finds that the page count of the value's overflow pages is wrong, because LMDB would free that
+    /// many pages. mdb_cursor_del
     package mutating func deleteCurrent() throws {
         let environment = mdb_txn_env(mdb_cursor_txn(handle))
         var statistics = MDB_stat()

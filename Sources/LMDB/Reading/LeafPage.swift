@@ -10,8 +10,8 @@ struct LeafPage {
     private let page: Page
     let count: Int
 
-    /// Finds the page that contains a key, which must be in the map. Returns nil if the page isn't a leaf, or if one of
-    /// its nodes begins outside of the page: the caller then reads through LMDB. O(nodes).
+    /// Finds the page that contains a key, which must be in the map. Returns nil if the page's header isn't that of a
+    /// leaf, or if one of its nodes begins too near the end of the page: the caller then reads through LMDB. O(nodes).
     init?(of key: MDB_val) {
         let address = UInt(bitPattern: key.mv_data) & ~UInt(PageBounds.systemPageLength - 1)
         guard let start = UnsafeRawPointer(bitPattern: address) else { return nil }

@@ -21,10 +21,10 @@ struct PageBounds {
     /// Whether the run of a long value's overflow pages has the right length. Returns true for a value that is short
     /// enough to share a page.
     ///
-    /// A run may be longer than its value needs: it keeps its length when a transaction overwrites the value with a
-    /// shorter one. The surplus pages contain bytes of the longer value. A page that doesn't belong to the run begins
-    /// with its own page number; so if the first surplus page does, the run's length is damaged. `pageCount` is the
-    /// number of pages in the newest commit.
+    /// A run may be longer than its value needs: it keeps its length when the transaction that wrote the value
+    /// overwrites it with a shorter one. The surplus pages contain bytes of the longer value. A page that doesn't
+    /// belong to the run usually begins with its own page number; so if the first surplus page does, the run's length
+    /// is damaged. `pageCount` is the number of pages in the newest commit.
     static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64) -> Bool {
         let length = Page.Node.headerLength + keyLength + value.mv_size
         guard length > Page.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }

@@ -11,6 +11,7 @@ internal import FetchIndexValues
 //         | nothing, or (since version 7) subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
 //         | nothing, or (since version 9) relationships varint x ( entity varint | relationship )
 //             | joins varint x entity varint
+//         | checksum 4
 //     flags       1 optional, 2 unique, 4 removed, 8 a reference, 16 a position; of a subentity 1 abstract; a list without slots was
 //                 removed
 //     relationship

@@ -31,7 +31,7 @@ public struct ModelDifference: Hashable, Sendable {
     public enum Verdict: String, Comparable, Sendable {
         /// No record is read or written: O(1), except that the stored order of a removed index is deleted.
         case free
-        /// A pass over the records of the entity, O(n log n), in one transaction.
+        /// A pass over the records of the entity, or of its hierarchy, O(n log n), in one transaction.
         case pass
         /// Existing objects lack values that the model doesn't define: a closure must provide them.
         case decision

@@ -16,7 +16,7 @@ package final class EntityLinks: Sendable {
     package struct Reference: Sendable {
         /// The slot with the key of the related object.
         package let slot: Int
-        /// The slot with the holder's place among the objects of the inverse relationship, if that is ordered.
+        /// The slot with the holder's position among the objects of the inverse relationship, if that is ordered.
         package let position: Int
         package let name: Name
         package let relationship: String
@@ -25,8 +25,9 @@ package final class EntityLinks: Sendable {
         package let isUnique: Bool
         /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
-        /// In a join entity, the slot of the reference to the other side; nil in other entities. The join entity's link
-        /// keys are sorted by that reference, and no two of its records join the same objects.
+        /// In a join entity, the slot of the reference to the other joined object; nil in other entities. The join
+        /// entity's link keys are sorted by position, then by that reference, and no two of its records join the same
+        /// objects.
         package let other: Int?
         /// Whether the reference may still have the key of a deleted object.
         package let mayDangle: Bool

@@ -43,14 +43,14 @@ package struct RelatedPath: Sendable {
     /// The entity to which the last relationship leads, or the path's first entity if the path has no relationships.
     /// `steps.last.to` includes its subentities.
     package let destination: Int
-    /// The slot of the attribute, by entity; nil if the path ends with objects.
+    /// The slot of the attribute, by entity; nil if the path ends with objects or with names of entities.
     package let ends: [Int: End]?
-    /// The type of the attribute; nil for objects.
+    /// The type of the attribute; nil if `ends` is nil.
     package let type: ValueType?
     package let isToMany: Bool
-    /// Whether the path ends with the keys of its last objects.
+    /// Whether the path ends with `self`, the keys of its last objects.
     package let givesKeys: Bool
-    /// Whether the path ends with the names of its last objects' entities.
+    /// Whether the path ends with `entity`, the names of its last objects' entities.
     package let givesEntities: Bool
     /// The number of the given names that belong to the path. Further names apply to the values at its end, such as
     /// `length`.
@@ -59,8 +59,8 @@ package struct RelatedPath: Sendable {
     package let permanentNames: [String]
     /// Whether `permanentNames` differ from the given names.
     package let isRenamed: Bool
-    /// The slots of other objects' records that affect the path's result, by entity. The set is empty if only the
-    /// existence of an entity's records matters.
+    /// The slots of other objects' records that affect the path's result, by entity. An entity's set is empty if only
+    /// the existence of its records matters.
     package let reads: [Int: Set<Int>]
 
     /// Like `init`, but cached: following a path again in the same stored model costs O(names).

@@ -4,8 +4,8 @@ package import FetchIndexValues
 /// The attributes whose values an order aggregates, and the layout of their summaries.
 package final class AggregateColumns: Sendable {
     package struct Column: Sendable {
-        /// The attribute's name and the former names that the request lists. Empty if the columns were decoded from a
-        /// cache's layout.
+        /// The attribute's name, and those of its former names that the request uses. Empty if the columns were decoded
+        /// from a cache's layout.
         package let names: [String]
         package let form: SummaryForm
 

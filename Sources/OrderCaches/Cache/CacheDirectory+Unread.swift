@@ -79,7 +79,7 @@ extension CacheDirectory {
     }
 
     /// Records, unless a note exists, that the exact reader of a cache has received the state of the cache's commit.
-    /// Called before a writer catches the cache up.
+    /// Called when a cache becomes maintained, and before a writer catches a maintained cache up.
     static func noteRead(of name: String, in writer: StoreWriter) throws {
         guard try unread(of: name, in: writer) == nil, let header = try? header(name, in: writer) else { return }
         let note = UnreadNote(number: header.number, commit: header.commit, reason: nil)

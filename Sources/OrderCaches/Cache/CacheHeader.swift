@@ -9,7 +9,7 @@ internal import FetchIndexRecords
 /// their keys once. Version 5: the identity names aggregates. Version 6: like 5, with a third tree for orders with
 /// headings. Version 7: keys in a node are stored relative to one another. Version 8: like 7, with headings.
 ///
-///     version 7 or 8 | cache number 4 | commit 8 | next node 8
+///     version 2 (7, or 8 with headings) | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
 ///     headings tree (version 8)    the same
 ///     identity: entity, attributes read, predicate, sort, section, summaries, aggregates, collation: eight texts

@@ -92,7 +92,7 @@ package struct CacheIdentity: Sendable {
     /// The part of `reads` for related objects.
     private var readsOfRelated: Substring { reads.drop { $0 != "|" }.dropFirst() }
 
-    /// The entities to which the order's key paths lead.
+    /// The related entities whose records the order reads.
     package var relatedEntities: [Int] {
         Set(readsOfRelated.split(separator: ",").compactMap { $0.split(separator: ".").first.flatMap { Int($0) } })
             .sorted()

@@ -9,7 +9,7 @@ internal import FetchIndexRecords
 /// bytes. A leaf or branch of at least a quarter of this length is padded, so that it gets an overflow page even if
 /// LMDB would store it inline. If nodes were inline, a page would hold only a few of them, and would be written with
 /// each change of one of them. With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes). A change
-/// of a node writes its overflow page and a page of LMDB's tree, which many nodes share.
+/// of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
@@ -139,8 +139,8 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
-    /// Returns a store with the same nodes for another thread; nil for a writer, whose changes other transactions can't
-    /// see.
+    /// Returns a store with the same nodes for another thread. Returns nil for a writer, whose changes other
+    /// transactions can't see, and if no further snapshot of the reader's state can be opened.
     func another() -> (any NodeStore)? { reader is StoreWriter ? nil : reader.another().map(reopened) }
 
     private func reopened(in reader: StoreReader) -> LMDBNodeStore {

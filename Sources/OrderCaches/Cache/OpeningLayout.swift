@@ -15,8 +15,8 @@ package struct RecordedOpening: Equatable, Sendable {
     package let isStored: Bool
     /// The number of row events of a catch-up; after a rebuild, the number of all rows.
     package let rowCount: Int
-    /// For a catch-up, the commit since which the order changed: the cache's commit before, or an older one if the
-    /// cache's exact reader hadn't received earlier changes. For a rebuild, it has no meaning.
+    /// For a catch-up, the commit since which the order changed: the cache's commit before the opening, or an older one
+    /// if the cache's exact reader hadn't received earlier changes. For a rebuild, it has no meaning.
     package let start: UInt64
     package let process: String
     package let author: String
@@ -29,7 +29,7 @@ package struct OpeningHistory {
     package private(set) var openings: [RecordedOpening] = []
     /// The number of hits by hour, in ascending order. Hours are counted since 1970; those without hits are left out.
     package private(set) var hitsByHour: [(hour: Int, hits: Int)] = []
-    /// The number of damaged entries in the statistics.
+    /// The number of damaged openings; 1 if the head is damaged.
     package private(set) var defects = 0
 
     /// Decodes all bytes of a cache's statistics. Empty bytes give an empty history.

@@ -2,7 +2,8 @@
 ///
 /// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section
 /// are not reported one by one. Rows that only shift because of other events are not reported. The moves are the fewest
-/// that explain the new order. Within each kind, events are ordered by position.
+/// that explain the new order. Within each kind, events are ordered by position: deletes by the old one, others by the
+/// new one.
 ///
 /// `RowID` names a row: in the difference of two orders it's the record key of the row's object, for users the object's
 /// id.

@@ -74,8 +74,8 @@ extension CacheEngine {
         return .behind(header, changes: changes)
     }
 
-    /// The maximum number of changed records with which a cache is caught up, and also the maximum number of rows that
-    /// depend on changed records.
+    /// The maximum number of changes with which a cache is caught up, and also the maximum number of rows that depend
+    /// on changed records. Neither applies to a request that needs the exact change.
     static func mostCaughtUp(of entities: [Int], in reader: StoreReader) throws -> Int {
         Int(clamping: try reader.count(of: entities)) / catchUpCost + alwaysCaughtUp
     }

@@ -57,8 +57,9 @@ extension CacheEngine {
         return newest
     }
 
-    /// Catches a cache up to a snapshot's state, which its reader has already received. The cache isn't changed if
-    /// another writer is busy, or if it has reached this state. Records a catch-up in the statistics. Costs as much as
+    /// Catches a cache up to a snapshot's state, which its reader has already received. Like `openNewest`, rebuilds the
+    /// cache if its state alone is unusable and no newer commit exists. The order of the cache isn't changed if another
+    /// writer is busy, or if the cache has reached this state. Records a catch-up in the statistics. Costs as much as
     /// `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }
@@ -69,9 +70,9 @@ extension CacheEngine {
         record(opened, of: cache, since: start)
     }
 
-    /// Stores the order of an attempt in its cache. An unusable cache is rebuilt if `commit` is still the newest
-    /// commit. A cache that turns out to be damaged is deleted. Returns nil if no order is stored, for example because
-    /// the cache was replaced meanwhile.
+    /// Stores the order of an attempt in its cache. A cache whose state alone is unusable is rebuilt if `commit` is
+    /// still the newest commit. A cache that turns out to be damaged is deleted. Returns nil if no order is stored, for
+    /// example because the cache was replaced meanwhile.
     private func store(
         _ attempt: CacheAttempt<CacheReading>, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {

@@ -19,10 +19,10 @@ extension CacheEngine {
     }
 
     /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. `next` is the prepared order to be
-    /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` if the cache turns
-    /// out to be damaged, or if too many rows depend on changed objects. If `wantsChange` is false, the change stays
-    /// `pending`, and row changes that affect neither key nor summary are left out. O(log n) for a current cache,
-    /// O(k log n) for one that is k changes behind.
+    /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` if the assessment
+    /// says so, if the cache turns out to be damaged, or if too many rows depend on changed objects. If `wantsChange`
+    /// is false, the change stays `pending`, and row changes that affect neither key nor summary are left out. O(log n)
+    /// for a current cache, O(k log n) for one that is k changes behind.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true

@@ -9,8 +9,9 @@ extension CacheEngine {
     /// behind is caught up in memory before its rows are compared. O(n log n).
     ///
     /// If the request is nil or has other aggregates, only the nodes and trees are checked: the sections aren't
-    /// compared with the rows, and the rows aren't compared with the records. Throws `StoreError.corrupted` if the
-    /// records can't be read for the comparison.
+    /// compared with the rows, and the rows aren't compared with the records. If the cache can't be caught up, its rows
+    /// aren't compared with the records either. Throws `StoreError.corrupted` if the records can't be read for the
+    /// comparison.
     ///
     /// `shared` are the cache numbers that several caches have; if it's nil, they are determined here.
     package func verify(

@@ -19,7 +19,7 @@ package import FetchIndexRecords
 package struct CacheEngine {
     package let store: Store
 
-    /// Counts hits and writes them later; if nil, each hit is written immediately.
+    /// Counts hits, and writes some of them later; if nil, each hit is written immediately.
     let hits: HitCounts?
 
     package init(_ store: Store, _ hits: HitCounts? = nil) { (self.store, self.hits) = (store, hits) }
@@ -29,7 +29,7 @@ package struct CacheEngine {
     var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
     /// The number of commits by which the commit of a current cache may be older than the newest one. If it's even
-    /// older, the next opening raises the cache's commit, so that the cache doesn't retain the log. Until then, the
-    /// planner treats the cache as stale, without reading the log.
+    /// older, the next opening raises the cache's commit unless another writer is busy, so that the cache doesn't
+    /// retain the log. Until then, the planner treats the cache as stale, without reading the log.
     static let idleCommits: UInt64 = 64
 }

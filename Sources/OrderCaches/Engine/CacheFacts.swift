@@ -11,7 +11,8 @@ package struct CacheFacts {
     /// Whether the cache is locked, so that other requests can't replace it.
     package let isLocked: Bool
     /// The last commit that the cache's exact reader has received, or the commit of a rebuild that it hasn't received;
-    /// nil if the reader has received everything. It may be set even if the cache is fresh.
+    /// nil if the reader has received everything, or if the cache's header can't be read. It may be set even if the
+    /// cache is fresh.
     package let unreadSince: UInt64?
     package let hits: Int
     package let lastHit: Double?
@@ -24,13 +25,15 @@ package struct CacheFacts {
 }
 
 extension CacheEngine {
-    /// The facts about all caches, in the order of their names, including the numbers of their nodes. O(nodes).
+    /// The facts about all caches, in the order of their names, including the numbers of their nodes. O(nodes), and the
+    /// cost of `facts(of:)` for each cache.
     package func facts(in reader: StoreReader) throws -> [CacheFacts] {
         try CacheDirectory.names(in: reader).map { try facts(of: $0, countingNodes: true, in: reader) }
     }
 
-    /// The facts about a cache. O(k log n) for k commits since the cache's, and O(nodes) if nodes are counted. Throws
-    /// `StoreError.unknownCache` if it's missing.
+    /// The facts about a cache. O(k log n) for k commits since the cache's commit, or since the commit that its exact
+    /// reader last received, if that is older; and O(nodes) if nodes are counted. Throws `StoreError.unknownCache` if
+    /// the cache is missing.
     package func facts(of name: String, countingNodes: Bool = false, in reader: StoreReader) throws -> CacheFacts {
         let assessment: CacheAssessment
         do {

@@ -39,8 +39,8 @@ package struct CacheReading {
         return snapshot.commit - header.commit > CacheEngine.idleCommits
     }
 
-    /// Whether this reading's reader has received everything that `other`, the note that the cache has now, says is
-    /// unread. Returns false if `other` is nil.
+    /// Whether this reading's reader has received what `other`, the note that the cache has now, says is unread, up to
+    /// the reading's state. Returns false if `other` is nil.
     func hasRead(_ other: UnreadNote?) -> Bool {
         guard let other else { return false }
         if other == note { return true }
@@ -81,7 +81,7 @@ extension CacheEngine {
     }
 
     /// Opens a cache in a snapshot's state; returns `unusable` if it must be rebuilt. `missing` is the reason for a
-    /// rebuild that an exact reader hasn't received, because another build made it while this one waited.
+    /// rebuild that an exact reader hasn't received, because another build made it while the reader's own build waited.
     package func attempt(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
         missing: RebuildReason? = nil
@@ -174,10 +174,10 @@ extension CacheEngine {
     /// The maximum time that ending an exact reading waits for another writer.
     private static let readingPatience = Duration.seconds(5)
 
-    /// Stores the order that a reader has received. Doesn't store it if the cache was replaced meanwhile, or if the
-    /// store can't be written. Ending an exact reading waits up to `limit` (by default five seconds) for another
-    /// writer; after that, it throws `writerBusy`. Other readings aren't stored if another writer is busy. O(k log k)
-    /// for k nodes.
+    /// Stores the order that a reader has received. Doesn't store it if the cache was replaced or caught up meanwhile,
+    /// if the caller is writing, or if the store can't be written. Ending an exact reading waits up to `limit` (by
+    /// default five seconds) for another writer; after that, it throws `writerBusy`. Other readings aren't stored if
+    /// another writer is busy. O(k log n) for k changed nodes.
     package func end(_ reading: CacheReading, limit: Duration? = nil) throws {
         guard reading.hasToBeStored, !store.isReadOnly else { return }
         guard let writer = try writer(for: reading, limit ?? Self.readingPatience) else { return abandon(reading) }

@@ -107,7 +107,8 @@ package final class LiveOrder {
         package let unsaved: [RecordChange]
         /// The changes from the records that the reader saw before to those that it sees now.
         package let net: [RecordChange]
-        /// The states of records, for orders that read records of other objects; otherwise nil.
+        /// The states of records, for orders that read or observe records of other objects; nil if the model has no
+        /// relationships.
         package var states: States?
 
         package struct States {

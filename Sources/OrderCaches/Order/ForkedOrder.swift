@@ -25,7 +25,8 @@ package struct ForkedOrder {
     }
 
     /// Writes the changed nodes to the base's store, or to another store with the base's nodes. Returns the order in
-    /// that store. Throws only if the store's writes throw. O(k log k) for k nodes.
+    /// that store. Throws only if the store's writes throw. O(k log k) for k changed nodes, in addition to the store's
+    /// writes.
     package func publish(to nodes: any NodeStore) throws -> SectionedOrder {
         try fork.publish(to: nodes)
         return order.reopened(in: nodes)

@@ -17,7 +17,8 @@ struct RowChange {
     let keepsKey: Bool
     /// Whether the row's key or its summary changes. If neither changes, the trees stay as they are.
     let changesOrder: Bool
-    /// Whether the record or an observed value changed. If not, a row that stays a member is reported only if it moves.
+    /// Whether the record or an observed value changed. If not, the row of an object that stays a member is reported
+    /// only if it moves.
     let isUpdated: Bool
 
     init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {

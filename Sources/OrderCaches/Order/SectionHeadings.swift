@@ -33,7 +33,7 @@ struct OrderEdits {
 
     var isEmpty: Bool { rows.isEmpty && headings.isEmpty && temporaryValues.isEmpty }
 
-    /// Whether no row moves, and no summary or heading changes.
+    /// Whether no row's key or summary changes, and no heading.
     var changesNothing: Bool { headings.isEmpty && !rows.contains(where: \.changesOrder) }
 
     /// The section value of a related object.
@@ -70,8 +70,8 @@ extension SectionHeadings {
         return try found ?? make(object, nil)
     }
 
-    /// Adds the changed headings to the edits. O(changes), and reads one record for each section to which rows are
-    /// added.
+    /// Adds the changed headings to the edits, and the headings of sections to which rows are added. O(changes), and
+    /// reads one record for each of these sections.
     func addHeadings(to edits: inout OrderEdits, _ changes: [RecordChange], _ states: StateChange) throws {
         for change in changes where entities.contains(change.object.entity) {
             let value = OrderEdits.section(of: change.object)

@@ -118,7 +118,7 @@ extension SectionedOrder {
         _ keys: ChangedKeys, _ headings: [[UInt8]: [UInt8]], _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
-        // For each section, whether its rows changed, and so its summary.
+        // For each section, whether rows changed, so that its summary may change, too.
         var hasChanges = shape.aggregates.isEmpty ? [] : Array(counts.count, copiesOf: false)
         for key in keys.ascending {
             if !shape.aggregates.isEmpty, !key.change.isFind { hasChanges[key.section] = true }

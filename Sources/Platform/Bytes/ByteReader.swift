@@ -14,8 +14,8 @@ package struct ByteReader: ~Escapable {
         self.damage = damage
     }
 
-    /// Creates a reader of the bytes before a checksum, which must be the last four bytes. Throws unless they are the
-    /// checksum of the bytes before them, XORed with `other`.
+    /// Creates a reader of the bytes before a checksum. Throws unless the last four bytes are the checksum of the bytes
+    /// before them, XORed with `other`.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, subject: @escaping () -> String,

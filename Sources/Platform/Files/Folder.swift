@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// Lists a folder's files and their kinds, without following symbolic links.
+/// Lists the names in a folder, and tells the kinds of files. A symbolic link isn't followed: its kind is `link`.
 package enum Folder {
     package enum FileKind: Equatable, Sendable {
         case file(length: Int)

@@ -23,8 +23,8 @@ package struct FolderLock: ~Copyable {
         }
     }
 
-    /// Returns the number that a lock's holder wrote; nil if the lock is free, or if the file has no number or can't be
-    /// opened.
+    /// Returns the number that was last written into the file of a held lock, by its holder or an earlier one. Returns
+    /// nil if the lock is free, or if the file has no number or can't be opened.
     package static func valueOfHeld(_ name: String, inFolder path: String) -> UInt64? {
         let opened = Descriptors.open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard opened >= 0 else { return nil }

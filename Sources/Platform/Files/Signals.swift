@@ -21,7 +21,8 @@ package enum Signals {
         return pthread_sigmask(SIG_BLOCK, &added, &before) == 0 ? before : nil
     }
 
-    /// Restores the mask that `block` returned, and consumes the signal if it arrived since. sigpending, sigwait
+    /// Restores the mask that `block` returned, and consumes the signal if it arrived since. Does nothing if the signal
+    /// is blocked in that mask. sigpending, sigwait
     static func release(_ number: CInt, _ before: sigset_t) {
         var before = before
         if sigismember(&before, number) == 1 { return }

@@ -1,9 +1,9 @@
 internal import FetchIndexCLibrary
 internal import Synchronization
 
-/// The paths of the files that this process is writing. After the program has called `areRemoved(by:)`, the signals
-/// that it named there remove these files before they end the program. The paths are global, because a signal handler
-/// gets only the signal's number.
+/// The paths of up to 16 `NewFile`s that this process is writing. After the program has called `areRemoved(by:)`, the
+/// signals that it named there remove these files before they end the program. The paths are global, because a signal
+/// handler gets only the signal's number.
 package enum UnfinishedFiles {
     /// The index of a registered path.
     struct Place {

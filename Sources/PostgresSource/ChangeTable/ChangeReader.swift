@@ -6,7 +6,7 @@ struct ChangeReader {
     struct Noted {
         /// Whether the table was emptied.
         var isEmptied: Bool
-        /// When the first of the transactions that noted something began, in seconds since 1970.
+        /// When the earliest of the transactions that changed the table began, in seconds since 1970.
         var time: Double
     }
 

@@ -15,8 +15,8 @@ enum ChangeTable {
 
     // MARK: Setup
 
-    /// Returns the SQL that creates the change table and the triggers of tables. If the SQL is run again, correct
-    /// triggers stay. Throws `SourceError`.
+    /// Returns the SQL that creates the change table and the triggers of tables. If the SQL is run again, a table's two
+    /// triggers stay if both are correct. Throws `SourceError`.
     static func setup(for tables: [SourceTable]) throws -> String {
         try log + tables.map { try triggers(of: $0) }.joined() + end + tables.map { wake(for: $0) }.joined()
     }
@@ -78,8 +78,8 @@ enum ChangeTable {
         """
 
     /// Returns the SQL for the triggers of a table. The triggers note a key as text, in a form that doesn't depend on
-    /// the session's settings. They also fire for changes that a subscription applies. A correct trigger isn't created
-    /// again, so that followers see that it was never disabled.
+    /// the session's settings. They also fire for changes that a subscription applies. If both triggers are correct,
+    /// they aren't created again, so that followers see that they were never disabled.
     private static func triggers(of table: SourceTable) throws -> String {
         let column = table.key.name
         guard column.utf8.count <= longestKey, !(table.choice.quoted + column).contains("$fetchindex$") else {
@@ -111,7 +111,8 @@ enum ChangeTable {
             """
     }
 
-    /// Returns the SQL for a trigger's function, which notes the old and the new key of a row.
+    /// Returns the SQL for a trigger's function, which notes the old key of a row and, if it's another one, the new
+    /// key.
     private static func noteKey(_ key: String, in function: String) -> String {
         """
         CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER

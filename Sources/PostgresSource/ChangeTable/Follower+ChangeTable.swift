@@ -75,7 +75,7 @@ extension Follower {
     private enum Outcome {
         case nothing
         case taken
-        /// The source is changing a table, so rows can't be read now.
+        /// A table of the source is locked, or its columns have just changed, so the rows are read later.
         case later
     }
 
@@ -100,8 +100,8 @@ extension Follower {
 
     // MARK: Reading the change table
 
-    /// Brings the store to the source's current snapshot: writes the changed rows as this snapshot shows them.
-    /// O(k log n) for k rows, more if a table was emptied.
+    /// Brings the store to the source's current snapshot: writes the changed rows as this snapshot shows them. If rows
+    /// can't be read now, writes nothing and returns `later`. O(k log n) for k rows, more if a table was emptied.
     private func takeChanges(_ columns: inout KnownColumns) throws -> Outcome {
         let look = try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: false)
         if look.noted.isEmpty {
@@ -135,8 +135,8 @@ extension Follower {
         if !source.isConsistent { try storePosition() }
     }
 
-    /// Begins a transaction in which rows are read. Returns nil if the tables can't be locked, because the source is
-    /// changing them.
+    /// Begins a transaction in which rows are read. Returns nil if the tables can't be locked, because a transaction of
+    /// the source has locked one of them.
     private func readChanges() throws -> ChangeReader? {
         do { return try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: true) } catch {
             _ = try? connection.execute("ROLLBACK")

@@ -93,8 +93,8 @@ package final class Connection {
 
     // MARK: Commands
 
-    /// Executes a command and returns the rows of its result as texts. Throws `SourceError` if the command fails, or if
-    /// the result has another number of columns than expected.
+    /// Executes a command, or several commands without arguments, and returns the rows of the last result as texts.
+    /// Throws `SourceError` if the command fails, or if the result has another number of columns than expected.
     @discardableResult
     package func execute(
         _ command: String, _ arguments: [String?] = [], columns expected: Int? = nil
@@ -139,7 +139,7 @@ package final class Connection {
     }
 
     /// Executes a command that may wait for other transactions without limit, and returns the first value of its
-    /// result. Throws `SourceError` and `Interrupted`.
+    /// result; nil if the value is null, or if the result has no rows. Throws `SourceError` and `Interrupted`.
     func slowValue(_ command: String, isInterrupted: () -> Bool) throws -> String? {
         try execute("SET lock_timeout = 0")
         defer { _ = try? execute("SET " + Self.lockTimeout) }
@@ -170,8 +170,8 @@ package final class Connection {
     }
 
     /// SQLSTATE codes, or classes of codes, of errors that a later attempt may avoid: lost connections (08), conflicts
-    /// (40), a lack of memory or disk (53), an operator's intervention such as a shutdown (57), and a lock that isn't
-    /// available (55P03). In class 53, `error(of:)` excludes 53400, a configured limit.
+    /// (40), a lack of memory, disk space or connections (53), an operator's intervention such as a shutdown (57), and
+    /// a lock that isn't available (55P03). In class 53, `error(of:)` excludes 53400, a configured limit.
     private static let passingErrors = ["08", "40", "53", "57", "55P03"]
 
     func error(of result: OpaquePointer?) -> SourceError {
@@ -290,7 +290,7 @@ package final class Connection {
     }
 
     /// Waits until the server has sent something, at most the given time. Returns false if nothing has arrived at the
-    /// socket by its end.
+    /// socket within that time, or if a signal has ended the wait.
     func wait(milliseconds: Int32) throws -> Bool {
         var state = pollfd(fd: PQsocket(raw), events: Int16(POLLIN), revents: 0)
         let isReady = poll(&state, 1, milliseconds) > 0

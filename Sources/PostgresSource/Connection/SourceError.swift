@@ -13,7 +13,8 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     }
 
     package let kind: Kind
-    /// A sentence that says what is wrong, without a full stop and without a tool's options.
+    /// A sentence that says what is wrong, without a tool's options. It has no full stop, unless it ends with a text of
+    /// the server that has one.
     package let reason: String
     /// The remedy for the user; nil if the reason says it itself, or nothing helps.
     package let remedy: SourceRemedy?

@@ -22,7 +22,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case leaveOut
     /// Store the column as text, or leave it out.
     case storeAsText(column: String)
-    /// Store the column as text, after ending and dropping the entity.
+    /// End following and drop the entity, then follow the table anew with the column stored as text.
     case startAnewAsText(entity: String, column: String)
     /// Make the change table and its triggers in the source.
     case makeChangeTable

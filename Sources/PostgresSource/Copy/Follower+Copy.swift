@@ -63,9 +63,9 @@ extension Follower {
             })
     }
 
-    /// Ends a copy in the transaction of its last range. Notes the position at which the store becomes consistent: when
-    /// streaming, the current end of the source's log. After a copy over older rows, deletes the rows that the table no
-    /// longer has. If the table was changed meanwhile, only makes another copy due.
+    /// Ends a copy in the transaction of its last range. Notes the position at which the store becomes consistent: if
+    /// the store follows the source's log, the current end of the log. After a copy over older rows, deletes the rows
+    /// that the table no longer has. If the table was changed meanwhile, only makes another copy due.
     private func finishCopy(_ index: Int, _ writer: KeyedRowWriter, _ seen: SeenObjects) throws {
         if case .reading = phase { phase = .reading(isPastCopies: false) }
         guard try isUnchanged(index) else {

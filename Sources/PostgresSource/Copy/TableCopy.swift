@@ -2,9 +2,9 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Copies a table in ranges of keys. Each range is one transaction, which also stores the range's last key, so that an
-/// interrupted first copy continues after it. The ranges show the table at different times; changes during the copy
-/// come from the stream or the change table.
+/// Copies a table in ranges of keys. Each range is one transaction. In a first copy, this transaction also stores the
+/// last key of a full range, so that an interrupted copy continues after that key. The ranges show the table at
+/// different times; changes during the copy come from the stream or the change table.
 ///
 ///     reading thread    COPY a range ──▶ rows ──▶ batches, keys sorted ──┐ at most two wait
 ///     follower's thread                              write, commit range ◀──┘
@@ -46,8 +46,8 @@ struct TableCopy {
     }
 
     /// Copies the ranges that are left. `commit` receives the writer of each range, which it must commit, and the
-    /// range's last key, which is nil for a range that isn't full; `seen` receives the object number of each row. Both
-    /// are called on the calling thread.
+    /// range's last key, which is nil for the last range, because that range isn't full; `seen` receives the object
+    /// number of each row. Both are called on the calling thread.
     func run(
         seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {

@@ -14,12 +14,12 @@ package struct StreamedTable: Equatable {
     package let columns: [Column]
 }
 
-/// A value of a row in a message.
+/// A value of a row, in a message or in a `CopiedRow`.
 package enum StreamedValue: Equatable {
     case null
     /// A large value that wasn't changed and therefore isn't sent.
     case unchanged
-    /// The range of the value's text in the message.
+    /// The range of the value's text in the bytes of the message or of the `CopiedRow`.
     case text(Range<Int>)
 }
 

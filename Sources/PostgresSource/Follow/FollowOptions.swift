@@ -21,7 +21,7 @@ package struct FollowOptions: Sendable {
     package var recopies = false
     /// Whether all tables are copied again if the source no longer has changes that the store lacks.
     package var recopiesWhenLost = false
-    /// The number of threads that copy a table.
+    /// If this is 1, a single thread copies a table; otherwise a second thread reads the rows.
     package var threads = 2
     /// Rows per transaction of a copy. Tests set a small number.
     package var rangeLength = TableCopy.rangeLength

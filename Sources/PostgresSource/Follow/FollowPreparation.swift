@@ -3,9 +3,9 @@ internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 internal import FetchIndexModels
 
-/// Prepares a follower: checks the options, the source's settings and its tables, then opens the store, or creates it
-/// with the tables' entities. Creates nothing in the source. If it refuses an option, the source or a table, it creates
-/// no store.
+/// Prepares a follower: opens an existing store, and checks the options and the source's settings. If the store follows
+/// nothing yet, also checks the tables, and adds their entities to the store, which is created if it's missing. Leaves
+/// nothing in the source. If it refuses an option, the source or a table, it creates no store.
 struct FollowPreparation {
     let container: PersistentContainer
     let source: FollowedSource
@@ -210,8 +210,8 @@ struct FollowPreparation {
 
     /// Refuses conditions whose outcome depends on the time or on chance, because no trigger fires when the outcome
     /// changes. PostgreSQL refuses such conditions for an index, so this creates an index with the condition on an
-    /// empty temporary table, and rolls back. If the role may not create the table, only warns. Publications check
-    /// their conditions themselves.
+    /// empty temporary table, and rolls back. If the role may not create the table, or the session may only read, only
+    /// warns. Publications check their conditions themselves.
     private static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {

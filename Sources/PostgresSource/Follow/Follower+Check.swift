@@ -46,8 +46,8 @@ extension Follower {
         try copyWhatIsDue()
     }
 
-    /// Checks that the names of the tables still belong to the same tables and, when streaming, that the publication
-    /// has them.
+    /// Checks that the names of the tables still belong to the same tables and, unless the store reads the change
+    /// table, that the publication has them.
     func checkTables() throws {
         for table in source.tables {
             let number = try connection.value(
@@ -85,8 +85,8 @@ extension Follower {
 
     // MARK: The publication, or the triggers
 
-    /// Checks that the publication or the triggers weren't replaced or altered meanwhile: otherwise changes of rows may
-    /// be missing.
+    /// Throws a `SourceError` of the kind `lost` if the publication or the triggers were replaced or altered, because
+    /// changes of rows may be missing.
     func checkMark() throws {
         guard try sourceMark() == source.mark else {
             let what =

@@ -27,7 +27,7 @@ extension Follower {
     }
 
     /// Returns the change of a table if the store depends on it; otherwise nil. Differences that the store doesn't
-    /// depend on are adopted immediately.
+    /// depend on are taken into `source` immediately.
     func relevantChange(of index: Int, _ streamed: StreamedTable? = nil) throws -> TableChange? {
         guard let change = try change(of: index, streamed) else { return nil }
         if change.needsCopy || !change.followed.isEquivalent(to: source.tables[index]) { return change }
@@ -66,7 +66,7 @@ extension Follower {
     }
 
     /// Returns a table's condition from the store's own publication, in which columns have their current names. Returns
-    /// nil if the publication is a given one, or has no condition for the table.
+    /// nil if the store reads the change table or follows a given publication, or if the table has no condition.
     func filter(of table: FollowedSource.Table) throws -> String? {
         guard source.way == .stream, source.ownsPublication, table.condition != nil else { return nil }
         return try connection.value(

@@ -47,9 +47,9 @@ extension Follower {
 
     // MARK: Making a slot
 
-    /// Creates the publication and the slot, or checks those that the user named, and stores the slot's position. The
-    /// store gets the names of both before either is created. So a follower that is killed here leaves nothing in the
-    /// source that the store has no record of.
+    /// Creates the publication and the slot, except existing ones that the user named, which it checks, and stores the
+    /// slot's position. The store gets the names of both before either is created. So a follower that is killed here
+    /// leaves nothing in the source that the store has no record of.
     private func makeSlot() throws {
         for index in source.tables.indices { try adoptCatalogue(index) }
         let exists = try checkGivenSlot()

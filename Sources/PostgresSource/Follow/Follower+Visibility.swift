@@ -33,7 +33,8 @@ extension Follower {
         unseen.removeVisible(before: end, open: open)
     }
 
-    /// Waits, once in a process, until the transactions that an earlier process may have received are visible.
+    /// Before the follower's first copy, waits until the transactions that an earlier process may have received are
+    /// visible.
     func waitForEarlierTransactions() throws {
         guard unseen.includesEarlier else { return }
         try waitForOpenTransactions()

@@ -6,7 +6,8 @@ internal import FetchIndexValues
 // Applying transactions of the stream to the store.
 extension Follower {
     /// Writes transactions of the source, each as a commit of the store. Group commit: transactions received together
-    /// share one disk sync, and a page that several of them change is written once. O(k log n) for k changed rows.
+    /// share one disk sync, and a page that several of them change is written once. O(k log n) for k changed rows, and
+    /// O(n) for each emptied table.
     func apply(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
         var waiting: [StreamedTransaction] = []
         for transaction in transactions {

@@ -8,7 +8,8 @@ extension Follower {
     /// The interval at which the catalogue is checked, and the position is stored if no transaction stores it.
     private static let idleInterval = Duration.seconds(10)
 
-    /// Follows the stream until the session's goal is reached, if it has one. Throws `SourceError` and `Interrupted`.
+    /// Follows the stream until the session's goal is reached, if it has one. Throws `SourceError`, `StoreError`,
+    /// `StreamMessage.Malformed`, and `Interrupted`.
     func followStream(_ isConnected: () -> Void) throws {
         let session = try connectStream()
         isConnected()
@@ -62,7 +63,7 @@ extension Follower {
 
     /// Advances to a position before which the source has nothing further for the store. Stores the position when the
     /// store becomes consistent, at the goal, and otherwise every ten seconds, or immediately if the server wants a
-    /// reply: a server that shuts down waits for one.
+    /// reply: a server that shuts down waits for the reply.
     private func reach(_ reached: LogPosition, _ session: StreamSession) throws {
         try advance(to: reached)
         let isDue = session.stream.isReplyWanted || ContinuousClock.now - session.lastStored > Self.idleInterval
@@ -72,7 +73,8 @@ extension Follower {
     }
 
     /// Whether following ends here: the store has all that the source had when the follower connected, including
-    /// changes of tables. If such a change is pending, raises the goal to its position.
+    /// changes of tables. If such a change is pending, raises the goal to the end that the log had when the change was
+    /// noticed.
     private func isAtGoal(_ session: StreamSession) throws -> Bool {
         guard let goal = session.goal, stored.position >= goal, source.isConsistent else { return false }
         try checkSource()

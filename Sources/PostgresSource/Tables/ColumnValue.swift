@@ -114,7 +114,8 @@ package enum ColumnValue {
 
     /// Reads a day or a time in the session's ISO style: 2024-01-31, or 2024-01-31 12:34:56.789012, which +00 may
     /// follow; BC may end each of them. A time without a zone is taken for UTC. A fraction is read in the same way as
-    /// in imported files. Returns nil for other texts. PostgreSQL documentation, "Date/Time Output".
+    /// in imported files. Returns nil for texts of another form, such as infinity. PostgreSQL documentation, "Date/Time
+    /// Output".
     private static func date(_ text: UnsafeRawBufferPointer) -> Date? {
         var reader = DateReader(text)
         guard var year = reader.number(), reader.skip("-"), let month = reader.number(), (1...12).contains(month),

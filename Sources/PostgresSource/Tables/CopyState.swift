@@ -12,7 +12,7 @@ package enum CopyState: Equatable, Sendable {
     /// All rows are in the store.
     case copied
     /// Rows must be copied. If `after` isn't nil, the table had another form before this position of the source's log,
-    /// and the copy waits until the stream has passed the position. Otherwise older rows of the stream would be written
+    /// and the copy waits until the stream has passed the position, so that older rows of the stream aren't written
     /// over copied ones.
     case due(Copy, after: LogPosition?)
 

@@ -10,7 +10,7 @@ struct EntityChange {
     let removed: [String]
 
     /// Computes the entity for a changed table, which the store remembers as `table`. Throws `SourceError` for a change
-    /// that isn't free, and if a column's name is taken.
+    /// that isn't free, and if a column's name is taken; `StoreError` if the entity is missing.
     init(_ change: TableChange, of table: FollowedSource.Table, in model: Model) throws {
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
         let kept = Set(change.followed.columns.map { change.renamed[$0.name] ?? $0.name })

@@ -41,7 +41,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package enum Way: String, Codable, Sendable {
         /// Logical replication, with a slot and a publication.
         case stream
-        /// The change table, which triggers write.
+        /// The change table, which triggers in the source fill.
         case changeTable
     }
 

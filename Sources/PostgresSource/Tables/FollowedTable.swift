@@ -17,7 +17,7 @@ extension FollowedSource {
         package var asText: [String]
         /// The user's condition for rows, in the source's SQL.
         package var condition: String?
-        /// The condition with the current names of its columns; nil if they are unknown.
+        /// The condition with the current names of its columns, from the store's own publication; otherwise nil.
         package var filter: String?
         package var references: [Reference] = []
         /// The number of columns that the table has had, including dropped ones and those that aren't followed.

@@ -32,8 +32,8 @@ struct RememberedTable {
         return columns.first { $0.number == number }?.name
     }
 
-    /// Returns the user's choice of the table, with the present names of columns. Throws `SourceError` if the key was
-    /// dropped.
+    /// Returns what the user chose for the table, such as key, columns and condition, with the present names of
+    /// columns. Throws `SourceError` if the key was dropped.
     func choice() throws -> TableChoice {
         guard let key = presentName(table.key) else {
             throw SourceError(.refused, "\(table.title) has lost its column \(table.key), which identifies its rows")

@@ -34,8 +34,8 @@ struct SourceTable {
     let key: Column
     let references: [Reference]
 
-    /// Reads a table from the catalogue and checks that it can be followed, except for its condition
-    /// (`checkCondition`). Throws `SourceError`.
+    /// Reads a table from the catalogue, and checks its kind and its key. `followedColumns` checks its columns, and
+    /// `checkCondition` its condition. Throws `SourceError`.
     init(_ choice: TableChoice, _ connection: Connection, _ way: FollowedSource.Way) throws {
         self.choice = choice
         let title = choice.title
@@ -74,7 +74,7 @@ struct SourceTable {
         if way == .stream { try Self.requireIdentity(row[2], number, keys, key: key.name, choice, connection) }
     }
 
-    /// Reads the chosen tables from the catalogue and checks that they can be followed with their conditions.
+    /// Reads the chosen tables from the catalogue, and checks their kinds, keys and conditions.
     static func read(
         _ choices: [TableChoice], _ connection: Connection, _ way: FollowedSource.Way
     ) throws -> [SourceTable] {
@@ -144,8 +144,8 @@ struct SourceTable {
         ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
     }
 
-    /// Checks that the condition is valid, reads only the row that it is evaluated for, and contains no other command.
-    /// Otherwise throws a `SourceError` of the kind `usage`.
+    /// Checks that the condition is valid, contains no other command, and by its plan reads only the row that it is
+    /// evaluated for: functions aren't examined. Otherwise throws a `SourceError` of the kind `usage`.
     func checkCondition(_ connection: Connection) throws {
         guard let condition = choice.condition else { return }
         do {

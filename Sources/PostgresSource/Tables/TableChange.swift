@@ -49,9 +49,9 @@ struct TableChange {
         return renamed
     }
 
-    /// Whether rows may have values of a column that weren't sent: the column is new and has a default, or the table
-    /// was rewritten; it wasn't followed before; its values were converted; or values of its enumerations or fields of
-    /// its composite types were renamed or removed.
+    /// Whether rows may have values of a column that weren't sent. If the column wasn't followed before, that is so if
+    /// it has a default, if the table was rewritten, or if it isn't new. Otherwise it is so if the column's values were
+    /// converted, or if values of its enumerations or fields of its composite types were renamed or removed.
     private static func hasUntoldValues(
         _ column: FollowedSource.Column, _ old: FollowedSource.Table, _ table: SourceTable, isRewritten: Bool
     ) -> Bool {

@@ -6,7 +6,8 @@ package struct TableChoice: Sendable {
     /// The key column; if nil, the primary key.
     package var key: String?
     package var condition: String?
-    /// The followed columns; if nil, all columns, including those that are added later.
+    /// The followed columns, to which the key is added; if nil, all columns that the source doesn't compute, including
+    /// those that are added later.
     package var columns: [String]?
     /// Columns that are stored as text, whatever their type.
     package var asText: [String] = []

@@ -4,7 +4,8 @@ package import FetchIndexValues
 /// attributes' types, texts folded, and regular expressions compiled.
 ///
 /// Logic is two-valued: a comparison with null is false, except that `==` holds for two nulls, `!=` for null and
-/// another value, and IN for null and a list that contains null.
+/// another value, and IN for null and a list that contains null. CONTAINS finds null in a list like IN, but not the
+/// literal null.
 package struct CompiledPredicate: Sendable {
     indirect enum Node: Sendable {
         case constant(Bool)
@@ -26,7 +27,7 @@ package struct CompiledPredicate: Sendable {
         case comparison(Operand, Comparator, Operand, TextFolding)
         case test(Operand, TextTest)
         /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that isn't a constant text; also CONTAINS
-        /// with a left side that may be a list.
+        /// with a left side that isn't a text attribute, because it may be a list.
         case search(Operand, Comparator, Operand, TextFolding)
         case isIn(Operand, Operand, TextFolding)
         case isInSet(Operand, ValueSet)
@@ -77,7 +78,7 @@ package struct CompiledPredicate: Sendable {
     init(root: Node) { self.root = root }
 
     /// Whether the predicate holds for a row. O(size of the predicate and of the values that it reads), except for
-    /// patterns, and for predicates on the elements of lists.
+    /// patterns, medians, modes, and predicates on the elements of lists.
     package func evaluate<Row: PredicateRow & ~Escapable>(_ row: borrowing Row) throws -> Bool {
         try root.holds(row, [])
     }

@@ -9,7 +9,8 @@ public protocol PredicateArgument {
     var predicateValue: PredicateValue { get }
 
     /// The value at a key path of the argument, as in `name IN %@.tags.name`. It's read when the predicate is made. For
-    /// a list, returns the list of its elements' values. Returns nil if a key is unknown.
+    /// a list, returns the list of its elements' values. Returns nil if a value can't have the key; null, and a
+    /// dictionary without the key, give null.
     func predicateValue(atKeyPath names: [String]) -> PredicateValue?
 }
 

@@ -1,5 +1,5 @@
-/// A part of a predicate that is an AND, or another predicate as a whole. Common kinds of parts are tested on many rows
-/// in one loop.
+/// A part of an AND; for any other predicate, the whole predicate. Common kinds of parts are tested on many rows in one
+/// loop.
 package enum PredicatePart: Sendable {
     case text(slot: Int, TextTest)
     case integer(slot: Int, Comparator, Int64)

@@ -92,7 +92,7 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     /// The prefix operator ~, which can also be called by this name.
     case onesComplement = "onesComplement:"
 
-    /// The allowed number of arguments. An aggregate function takes one list, or any number of values.
+    /// The allowed number of arguments. An aggregate function takes one list, or one or more values.
     var argumentCount: ClosedRange<Int> {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: 1...Int.max

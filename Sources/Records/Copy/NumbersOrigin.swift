@@ -4,8 +4,8 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Another store that allocated object numbers of this store. In the meta table, "numbers" is the store whose export
-/// filled this one while it was empty; "originals" are the stores that this one is a copy of.
+/// Another store that allocated object numbers of this store. In the meta table, "numbers" is the store whose exports
+/// filled this one; "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
     /// By entity, the number after the last object whose number the origin allocated. This store allocated this number

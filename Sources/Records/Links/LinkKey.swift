@@ -18,7 +18,7 @@ struct LinkKey {
 
     let name: EntityLinks.Name
     let target: RecordKey
-    /// The record that holds the link; nil if the key is that of a count.
+    /// The object whose record refers to the target; nil if the key is that of a count.
     let holder: RecordKey?
 
     static func isLink(_ key: RawSpan) -> Bool {

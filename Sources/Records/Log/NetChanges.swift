@@ -11,7 +11,8 @@ extension StoreReader {
         guard logReaches(back: first), first <= last, last <= commit else {
             throw StoreError.logTooShort(commit: first)
         }
-        // If the log has records of an object after a commit, the oldest one is the object's record at that commit.
+        // If an object existed at a commit and changed later, its oldest record in the log after the commit is its
+        // record at the commit.
         let before = try firstOldRecords(of: entity, after: first, through: last)
         let after = try firstOldRecords(of: entity, after: last, through: commit)
         func state(at object: RecordKey) throws -> [UInt8]? {

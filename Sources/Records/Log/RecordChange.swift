@@ -2,7 +2,8 @@ package import FetchIndexModels
 /// The change of an object's record between two states. A record is nil if the object doesn't exist in that state.
 package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
-    /// The object's key in the old state. It differs from `object` if the object had a temporary key in the old state.
+    /// The object's key in the old state. It differs from `object` if the object has a temporary key in one of the two
+    /// states.
     package let oldObject: RecordKey
     package let old: [UInt8]?
     package let new: [UInt8]?

@@ -3,7 +3,8 @@ package import FetchIndexLMDB
 extension Store {
     /// Replaces a store's state if it's damaged or missing, so that the store can be opened. The new state's commit is
     /// greater than all commits of the log and of the caches; `newest` returns the greatest commit of the caches. The
-    /// log is emptied. Returns a sentence about the repair; nil if the state is intact. O(log).
+    /// log is emptied. Returns a sentence about the repair; nil if the state is intact. O(entries of the log), without
+    /// `newest`.
     package static func repairState(
         at path: String, newest: (TransactionView, StoreTables) throws -> UInt64
     ) throws -> String? {
@@ -36,7 +37,7 @@ extension Store {
         return "the store's state was damaged: recreated at commit \(state.commit), with an empty log"
     }
 
-    /// Empties the log. Returns the number of the last commit that it had.
+    /// Empties the log. Returns the number of the last commit that it had; 0 if it was empty.
     private static func clearLog(_ view: TransactionView, _ tables: StoreTables) throws -> UInt64 {
         var last: UInt64 = 0
         try view.forEachEntry(in: tables.log) { cursor in

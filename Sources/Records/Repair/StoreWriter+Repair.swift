@@ -2,11 +2,12 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Rebuilds the data that is derived from records. Records are changed only if they refer to missing objects. Reports
-/// have one sentence for each kind of defect.
+/// Rebuilds the data that is derived from records. Records are changed or deleted only if they refer to objects that
+/// are missing or of a wrong entity. Reports have a sentence for each kind of defect, and for each entity whose
+/// counters were wrong.
 extension StoreWriter {
-    /// Repairs the identifier, origins, zones, unique keys, links, counters and log. Returns a report. Calls `progress`
-    /// with the number of records whose unique keys were checked. O(n log n).
+    /// Repairs the identifier, origins, zones, columns, unique keys, links, counters and log. Returns a report. Calls
+    /// `progress` with the number of records whose unique keys were checked. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         let hasLostOrigins = try repairOrigins()
@@ -86,8 +87,8 @@ extension StoreWriter {
         return removed
     }
 
-    /// Counts the objects of each entity. The number of the next object may become greater but not less, so that no
-    /// number is used twice.
+    /// Counts the objects of each entity. If the number of the next object can be read, it may become greater but not
+    /// less, so that no number is used twice.
     private func repairCounters() throws -> [String] {
         var counters = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {

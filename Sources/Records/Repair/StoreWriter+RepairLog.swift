@@ -2,8 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Deletes the commits of the log up to and including the last commit with damaged or missing entries. Caches that
-    /// are older than the remaining log are rebuilt when they are next opened. O(log).
+    /// Deletes entries of the log that belong to no commit, and the commits up to and including the last one with
+    /// damaged or missing entries. Corrects the log's stored start and size. Caches that are older than the remaining
+    /// log are rebuilt when they are next opened. O(bytes of the log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {

@@ -11,16 +11,17 @@ internal import FetchIndexValues
 ///     filter       leaves out zones and objects that cannot match (scan skipping)
 ///     block        records, without copies; the caller says which of them stay selected
 package final class Scan {
-    /// The number of parts per thread. Each thread reads several parts, since their costs differ.
+    /// The approximate number of parts per thread. Each thread reads several parts, since their costs differ.
     private static let partsOfThread: UInt64 = 8
 
     private let selection: RecordSelection
     /// The readers, one for each thread. The first is the caller's.
     private let readers: [StoreReader]
 
-    /// Prepares a scan. Opens a reader for each of the store's threads. Uses fewer threads if a reader can't be opened,
-    /// or if few objects are to be read: starting a thread costs as much as comparing a number in several thousand
-    /// objects. One thread is used for candidates, and for a writer, whose transaction belongs to its thread.
+    /// Prepares a scan. Opens a reader for each of the store's threads. Uses fewer threads if a reader of the same
+    /// state can't be opened, or if few objects are to be read: starting a thread costs as much as comparing a number
+    /// in several thousand objects. One thread is used for candidates, and for a writer, whose transaction belongs to
+    /// its thread.
     package init(
         of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
     ) throws {
@@ -43,8 +44,8 @@ package final class Scan {
     /// Calls the body with an entity's records in blocks, on several threads. Each thread gets its blocks by ascending
     /// object number, and calls `finish` after its last block. `filters`, one per thread, skip objects that the caller
     /// doesn't want. Throws like `StoreReader.scan`, for example if the number of records differs from the entity's
-    /// count. Throws `MissingObject` if a candidate has no record. If a body throws, the other threads end after their
-    /// current part, without calling `finish`.
+    /// count. Throws `MissingObject` if a candidate has no record. If a body throws, each thread that is still reading
+    /// ends after its current part, without calling `finish`.
     package func forEachBlock(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }

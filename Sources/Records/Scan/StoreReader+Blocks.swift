@@ -6,8 +6,8 @@ internal import FetchIndexModels
 /// `StoreReader.scan`.
 extension StoreReader {
     /// Calls the body with an entity's records in these ranges of object numbers, in order. Leaves out records that the
-    /// filter skips; the filter isn't used while a writer has changed zones that it hasn't written yet. Returns the
-    /// numbers of records read and skipped.
+    /// filter skips; the filter isn't used while a writer has changed zones that it hasn't written yet. Returns how
+    /// many records were read and how many were skipped.
     func readBlocks(
         of entity: Int, numbers: [Range<UInt64>], where filter: ScanFilter? = nil,
         _ body: (inout RecordBlock) throws -> Bool

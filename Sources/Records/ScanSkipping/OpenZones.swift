@@ -4,8 +4,8 @@ internal import FetchIndexModels
 final class OpenZones {
     final class OpenZone {
         let key: ZoneKey
-        /// The zone; nil if it's unknown, because an older program wrote its first objects without zones, or because it
-        /// was damaged.
+        /// The zone; nil if it's unknown: an older program wrote its first objects without zones, it was damaged, or a
+        /// repair deleted it because of a damaged record.
         fileprivate(set) var zone: Zone?
         fileprivate var isChanged = false
         /// Whether the store may have columns that the zone doesn't list.

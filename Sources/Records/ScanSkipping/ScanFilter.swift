@@ -1,8 +1,8 @@
 /// Decides which objects of an entity a scan may skip. Each filter is used by one thread only.
 package struct ScanFilter {
     let tests: [ColumnTest]
-    /// Returns whether an object whose values are within the bounds may match. Called before each zone, because the
-    /// answer may change during the scan.
+    /// Returns whether an object whose values are within the bounds may match. If a part of the scan includes a whole
+    /// zone, this is called when the scan reaches the zone, because the answer may change during the scan.
     let mayHave: ((RecordBounds) -> Bool)?
 
     /// Creates a filter. Returns nil if it couldn't skip any object.

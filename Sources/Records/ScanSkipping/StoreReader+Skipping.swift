@@ -31,7 +31,8 @@ extension StoreReader {
         return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
     }
 
-    /// The number of objects with wanted object numbers that a scan with this filter skips. O(numbers).
+    /// Estimates how many objects with wanted object numbers a scan with this filter skips. A scan that is divided into
+    /// parts may skip another number of them. O(numbers with codes + zones).
     package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
         if hasOpenZones { return 0 }
         var skipped: UInt64 = 0
@@ -127,7 +128,7 @@ extension StoreReader {
             open = (open?.lowerBound ?? wanted)..<wanted + 1
             place = wanted + 1
         }
-        // The columns have no codes for the object numbers from here on, so these are always read.
+        // The columns have no codes for the places from `end` upwards, so their object numbers are always read.
         if end < upper {
             let start = max(lower, end)
             if let range = open, start - range.upperBound < Self.shortestGap {

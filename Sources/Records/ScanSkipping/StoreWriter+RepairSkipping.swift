@@ -11,7 +11,8 @@ extension StoreWriter {
     }
 
     /// Rebuilds zones of an entity and their columns from its records: the zones that are missing or wrong, or every
-    /// zone if `all`. Deletes a zone that has a damaged record. Returns the number of changed zones. O(n).
+    /// zone if `all`. Deletes a zone with a damaged record. Also deletes a wrong zone without objects, unless the next
+    /// inserted object will be in it. Returns the number of changed zones. O(n).
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()

@@ -5,7 +5,8 @@ package import FetchIndexModels
 package protocol RecordState: AnyObject {
     /// Calls the body with the bytes of an object's record. Returns false if the object doesn't exist.
     func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool
-    /// The objects whose records refer to `target` by a relationship, in the order of their links.
+    /// The objects whose records refer to `target` by a relationship. Stored objects are in the order of their links;
+    /// objects with changed records follow, by key.
     func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey]
     /// The number of objects whose records refer to `target` by a relationship.
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int

@@ -3,7 +3,8 @@ package import FetchIndexModels
 
 extension RelatedPath {
     /// Calls the body with each object that the path leads to from `object`, and with its record, until the body
-    /// returns false. O(objects on the way x log n).
+    /// returns false. If the path leads to an object in several ways, the body gets the object several times.
+    /// O(objects on the way x log n).
     package func forEachEnd(
         of object: RecordKey, _ record: RawSpan, in state: any RecordState,
         _ body: (RecordKey, RawSpan) throws -> Bool
@@ -62,8 +63,8 @@ extension RelatedPath {
         return continues
     }
 
-    /// The number of objects that the path leads to from `object`. O(log n) for one to-many relationship, otherwise
-    /// O(objects on the way x log n).
+    /// The number of objects that the path leads to from `object`. If the path leads to an object in several ways, the
+    /// object is counted several times. O(log n) for one to-many relationship, otherwise O(objects on the way x log n).
     package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
         var count = 0
         if let last = steps.last, case .reference = last.kind {

@@ -36,7 +36,7 @@ package final class Snapshot: StoreReader {
     override var verifiedEntities: Set<Int> { verified }
 
     /// Remembers that all records of an entity are verified. Later snapshots of the same state and the same `Store`
-    /// don't verify them again.
+    /// don't verify them again, unless scans of a newer state have verified an entity in the meantime.
     override func noteVerified(_ entity: Int) {
         guard verified.insert(entity).inserted else { return }
         store.verified.withLock { newest in

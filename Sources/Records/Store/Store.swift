@@ -22,8 +22,8 @@ package final class Store: Sendable {
         /// The size of the memory map in bytes. If it's nil, the size depends on the file and on the number of
         /// environments that this process has open. Tests use a small map.
         package var mapSize: Int?
-        /// The number of threads that read and sort records. If it's more than one, a save that changes many objects and
-        /// inserts none catches up the caches of live controllers on a second thread.
+        /// The number of threads that read and sort records. If it's more than one, a save that changes many objects
+        /// and inserts none may catch up the caches of live controllers on a second thread.
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
         package var remembersOpenings = true
@@ -121,8 +121,9 @@ package final class Store: Sendable {
         return environment
     }
 
-    /// Opens the tables. If `creating` and the environment is empty, creates them. Otherwise throws
-    /// `DataFileError.foreign` if they are missing: the environment has another program's data.
+    /// Opens the tables. If they are missing and `creating` is false, throws LMDB's error. If they are missing and
+    /// `creating` is true, creates them in an empty environment; throws `DataFileError.foreign` if the environment has
+    /// another program's data.
     private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
         do {
             return try StoreTables(environment, creating: false)

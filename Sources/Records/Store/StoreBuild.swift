@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The build of a cache in several transactions. All processes together run one build at a time.
 ///
-/// While a build runs, the store has a mark with the cache number of the build's nodes. So the nodes of a killed build
-/// aren't mistaken for damage, and the next build deletes them.
+/// When a build writes its first nodes, it stores a mark with the cache number of its nodes. So the nodes of a killed
+/// build aren't mistaken for damage, and the next build deletes them.
 package final class StoreBuild {
     package let store: Store
     private let lock: FolderLock

@@ -26,8 +26,8 @@ enum StoreIdentifier {
         return identifier
     }
 
-    /// The store's identifier (nil if it's missing or damaged), and the stores that it's a copy of (empty if their list
-    /// is damaged).
+    /// The store's identifier (nil if it's missing or damaged), and the stores that this one is a copy of (empty if
+    /// their list is damaged).
     static func readUnlessDamaged(
         in environment: Environment, _ tables: StoreTables
     ) throws -> (identifier: UUID?, originals: [NumbersOrigin]) {

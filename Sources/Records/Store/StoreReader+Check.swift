@@ -3,8 +3,8 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// All defects of the identifier, origins, attachments, records, unique keys, links, counters, zones and log, one
-    /// sentence each. Calls `progress` with the number of records read so far. O(n log n).
+    /// All defects of the identifier, origins, attachments, records, unique keys, links, counters, zones, columns and
+    /// log, one sentence each. Calls `progress` with the number of records read so far. O(n log n).
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }

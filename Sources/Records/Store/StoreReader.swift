@@ -89,7 +89,8 @@ package class StoreReader {
     /// begins at 0 and reaches the end, also throws if the number of records differs from the entity's count. After a
     /// snapshot has scanned an entity completely, its later scans don't verify the entity's records again. O(n).
     ///
-    /// Records are read one by one, so if this is a writer, the body may write. `Scan` reads blocks of records on
+    /// Records are read one by one, so if this is a writer, the body may write. But it must not insert or delete
+    /// objects of the entity, because their number may then differ from the count. `Scan` reads blocks of records on
     /// several threads.
     package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         var isWhole = true
@@ -223,7 +224,7 @@ package class StoreReader {
     }
 
     /// The object that a unique key leads to; nil if the key is missing. The key's value is the object number. If the
-    /// object is of a subentity of the key's entity, the high 16 bits of the value are that subentity.
+    /// object is of a subentity of the key's entity, the high 16 bits of the value are the subentity's number.
     func object(unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
         _ = try view.get(key, in: tables.unique) { object = try self.object(unique: key, value: $0) }

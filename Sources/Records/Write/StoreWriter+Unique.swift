@@ -17,7 +17,8 @@ extension StoreWriter {
     }
 
     /// The unique keys of a record, in the order of the entity's constraints; nil for a constraint if one of its values
-    /// is null. Throws `uniqueValueTooLong` if a key exceeds LMDB's maximum length.
+    /// is null. Throws `uniqueValueTooLong` if a key exceeds LMDB's maximum length. Also throws like
+    /// `requireUniqueKeys`.
     func uniqueKeys(_ entity: Int, _ record: RawSpan) throws -> [[UInt8]?] {
         try requireUniqueKeys(of: entity)
         return try model.entities[entity].uniqueConstraints.map { try storableUniqueKey(entity, $0, record) }

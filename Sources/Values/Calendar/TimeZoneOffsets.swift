@@ -63,7 +63,7 @@ package final class TimeZoneOffsets: Sendable {
     }
 
     /// Returns the day, in days since 1970 in this zone, to which an instant in seconds since 2001 belongs. Instants
-    /// farther than 100 million years from 2001 are clamped.
+    /// farther than about 100 million years from 2001 are clamped.
     package func day(of moment: Double) -> Int {
         let bound = 3.15e15
         let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 
 /// The offsets of a time zone, read from a compiled file: TZif, RFC 8536 (and 9636).
 ///
-///     TZif, version | counts | changes, their types, types, …   with 4 bytes a change
+///     TZif, version | counts | changes, their types, types, …   with 4 bytes per change
 ///     TZif, version | counts | the same with 8 bytes            since version 2
 ///     \n rule \n                                                for the time after the last change
 struct ZoneFile: Sendable {

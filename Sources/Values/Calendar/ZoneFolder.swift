@@ -47,7 +47,7 @@ package final class ZoneFolder: Sendable {
         }
     }
 
-    /// Whether zones are read from this folder instead of from ICU.
+    /// Whether the zones that this folder has are read from it instead of from ICU.
     package func isNewerThanICU() throws -> Bool {
         guard let version = try version() else { return false }
         return Self.versionOfICU.map { version > $0 } ?? true

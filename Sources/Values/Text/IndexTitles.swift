@@ -3,7 +3,7 @@ internal import CFetchIndexICU
 /// The titles of a locale's alphabetic index, and the title under which a text is listed. Not thread-safe.
 ///
 /// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
-/// other texts. Case, accents and width are ignored.
+/// other texts. Case and width are ignored, and so are accents that don't make another letter of the alphabet.
 package final class IndexTitles {
     /// ICU's index. It's opened on demand, because that takes half a millisecond.
     private struct Index: ~Copyable {

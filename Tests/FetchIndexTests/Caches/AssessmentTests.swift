@@ -103,8 +103,8 @@
             #expect(controller.fetchedObjects?.count == (state == .behind || state == .deletedAndBehind ? 4 : 3))
         }
 
-        /// A save of many objects assesses the cache in two states: on a second thread in the state before, to prepare the
-        /// order, and in the state that it writes.
+        /// A save of 100 changed objects assesses the cache in two states: on a second thread in the state before, to
+        /// prepare the order, and in the state that it writes.
         @Test(arguments: [State.current, .deleted], [(1, 1), (100, 2)])
         private func aSaveAssessesTheCacheOnceInEachState(
             state: State, saved: (objects: Int, states: Int)

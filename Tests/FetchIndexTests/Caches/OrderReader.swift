@@ -95,7 +95,7 @@ struct OrderReader {
         }
     }
 
-    /// Trims the whole log, so that no cache can catch up.
+    /// Trims the whole log, so that a cache that is behind can't catch up.
     func trimLog() throws {
         let context = container.newContext()
         try context.deleteHistory(before: context.commit + 1)

@@ -3,8 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A store has one write lock. A writer can limit the time for which it waits, blocks no task while it waits, and gets
-/// an error if its own thread has the lock.
+/// A store has one write lock. A writer can limit the time for which it waits, and gets an error if its own thread has
+/// the lock. A save in `perform` blocks no other task while it waits.
 @Suite struct WriteLockTests {
     let store: LiveStore
     let context: ManagedObjectContext

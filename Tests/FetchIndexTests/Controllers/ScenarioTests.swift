@@ -6,10 +6,11 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 /// Random transactions with several controllers in several contexts. After each batch, replaying the change on the old
-/// rows must give the rows that are computed from scratch. No event is superfluous, and the moves are as few as
-/// possible.
+/// rows must give the rows that are computed from scratch. No event is superfluous, and the moves within sections are
+/// as few as possible.
 @Suite struct ScenarioTests {
-    /// The number of batches that eight seeds check together, from FETCHINDEX_TEST_BATCHES.
+    /// The number of batches that eight seeds check together, from FETCHINDEX_TEST_BATCHES; four seeds check half of
+    /// it.
     static let batches = TestSettings.batches
 
     @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func aControllerDeliversTheExactChangeOfEachBatch(seed: UInt64)

@@ -11,7 +11,7 @@ private enum Readme {
     }
 }
 
-/// The README's examples in Swift, word for word.
+/// The README's examples in Swift: one test compiles them word for word, and the others run similar code.
 @Suite struct ReadmeTests {
     /// The README's Swift blocks, one after the other, compile as one file of a user's program.
     @Test(.enabled(if: UserProgram.canBeCompiled)) func theReadmesSwiftCompilesAsOneProgram() throws {

@@ -99,7 +99,7 @@ private final class Member: ManagedObject {
     }
 
     /// Team and members refer to each other, and a member's unique key includes its team. Saving new objects updates
-    /// the stored objects with the same keys, whichever class is declared first and whichever object is created first.
+    /// the stored objects with the same keys, whether the team is declared and created first, or the members are.
     @Test(arguments: [true, false]) func newObjectsThatReferToEachOtherUpdateStoredObjectsByTheirKeys(isTeamFirst: Bool)
         throws
     {

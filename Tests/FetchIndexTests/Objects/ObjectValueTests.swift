@@ -69,7 +69,7 @@ final class Ticket: ManagedObject {
         return note
     }
 
-    /// The default value is evaluated for each object.
+    /// The initial value in the declaration is evaluated for each object.
     @Test func eachObjectGetsItsOwnDefaultValue() throws {
         let store = try LiveStore(Model(Ticket.self))
         let context = store.container.newContext()

@@ -9,7 +9,7 @@ struct InputReader {
 
     mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-    /// The next number, which is little-endian.
+    /// The next number, of two bytes, little-endian.
     mutating func number() -> Int {
         let low = Int(byte())
         return low | Int(byte()) << 8

@@ -48,7 +48,7 @@ enum NodeBody {
         return changes.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { TreeEdit($0, changes[$0] ?? .find) }
     }
 
-    /// Runs a body. A tree without defects must not throw.
+    /// Runs a body. Returns nil if the body throws, which it must not for a tree without defects.
     private static func attempt<Result>(_ isWhole: Bool, _ what: String, _ body: () throws -> Result) -> Result? {
         do { return try body() } catch {
             precondition(!isWhole, "\(what) of a whole tree: \(error)")

@@ -8,7 +8,7 @@ import FetchIndexValues
 /// The bytes are read as a record, in several ways, and as an order key. After a checksum is appended, they are read as
 /// a model, as a cache's header and as a part of the log.
 enum RecordBody {
-    /// Predicates with each kind of test that a compiled predicate has.
+    /// Predicates with many kinds of tests.
     private static let predicates: [CompiledPredicate] = [
         "boolean == TRUE AND integer < 600 OR double >= 4.5", "string CONTAINS[cd] 'strasse' OR title BEGINSWITH '虐'",
         "string LIKE '*a?h*' AND NOT title MATCHES '.*器.'", "date BETWEEN {'2001-01-01', '2016-05-16'}",

@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A batch counts as reported only when its output is written. After a failed write or a kill, the next reader gets the
-/// batch again.
+/// A batch of changes counts as reported only when its output is written. After a failed write, or a kill before that,
+/// the next reader gets the batch again.
 @Suite struct LostOutputTests {
     let tool: Tool
     private let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]

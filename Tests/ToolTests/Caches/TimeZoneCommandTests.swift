@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Sections of dates depend on the machine's time zone data, and their caches are rebuilt when the data change.
+/// Sections of dates depend on the machine's time zone data. Their caches are rebuilt when the data of their time zone
+/// change.
 @Suite struct TimeZoneCommandTests {
     let tool: Tool
 

@@ -261,8 +261,8 @@ import Testing
         }
     }
 
-    /// A process can't enlarge its map while it has a snapshot open. So the open snapshot stays readable, and newer
-    /// snapshots are refused until it is closed.
+    /// A process can't enlarge its map while it has a snapshot open. So if another process grows the file beyond the
+    /// map, the open snapshot stays readable, and newer snapshots are refused until it is closed.
     @Test func aSnapshotStaysReadableWhileAnotherProcessGrowsTheFile() throws {
         let few = (0..<50).map { "r\($0),note \($0)\n" }.joined()
         _ = try tool.run(

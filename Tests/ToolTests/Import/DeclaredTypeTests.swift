@@ -3,7 +3,7 @@ import FetchIndexTestSupport
 import Testing
 
 /// If the type of a column is declared, each of its texts keeps its value or is refused. A double keeps its value if it
-/// prints the text's digits again.
+/// prints the text's digits again, at the text's length or in its own shortest form.
 @Suite struct DeclaredTypeTests {
     let tool: Tool
 

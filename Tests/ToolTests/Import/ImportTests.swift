@@ -111,7 +111,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "B", "--key", "price").status == 2)
     }
 
-    /// An import saves at most 50,000 rows in a transaction, which bounds its memory. These rows take two transactions.
+    /// An import ends a transaction once it has 50,000 rows, which bounds its memory. These rows take two transactions.
     @Test func largeFilesAreImportedInBatches() throws {
         var text = "id\tsection\n"
         for number in 0..<60_000 { text += "id-\(number)\ts\(number % 7)\n" }
@@ -161,7 +161,7 @@ import Testing
         #expect(result.status == 1)
         #expect(result.error.hasSuffix("\"y\" is not an integer; 120,000 rows before it are saved\n"))
         let info = try tool.run("info", tool.store, "--output", "json")
-        // Rows are saved in transactions of 50,000.
+        // A transaction ends once it has 50,000 rows.
         #expect(info["commit"] as? Int ?? 0 > 2)
         #expect(try tool.run("check", tool.store).status == 0)
         let again = try tool.run(

@@ -81,7 +81,7 @@ import Testing
         #expect(number.error.contains("there is no F with number 1.0"), "\(number.error)")
     }
 
-    /// Some types have two valid spellings of a value. The first key of a file decides which one its keys must have.
+    /// Some types have several valid spellings of a value. The first key of a file decides which one its keys must have.
     @Test(arguments: [
         ("date", "2024-01-02", "2024-01-03", "2024-01-03T00:00:00Z"),
         ("date", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2024-01-03"),

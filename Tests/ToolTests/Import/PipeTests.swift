@@ -9,7 +9,8 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Runs a command in a shell, with the tool's path in $FETCHINDEX.
+    /// Runs a command in a shell, with the paths of the tool, the store and the test's folder in $FETCHINDEX, $STORE
+    /// and $FOLDER.
     private func shell(_ command: String) throws -> (status: Int32, output: String) {
         try TemporaryFolder.run(
             "env",

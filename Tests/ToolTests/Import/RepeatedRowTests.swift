@@ -67,8 +67,8 @@ import Testing
         #expect(history.last?.changes.count == 2)
     }
 
-    /// An update waits for later rows with the same key. It is written at the end of the file, or before a bad row ends
-    /// the import.
+    /// If a transaction of the import changes few objects, the changes wait for the next transaction, because later
+    /// rows may undo them. They are saved at the end of the file at the latest, or before a bad row ends the import.
     @Test func updatesThatWaitForLaterRowsAreSaved() throws {
         let count = 160_000
         let rows = (0..<count).map { "\($0),\($0)\n" }

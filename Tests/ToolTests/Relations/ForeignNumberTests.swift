@@ -118,8 +118,8 @@ import Testing
             #expect(
                 try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 5 unchanged"))
         }
-        // If the import has no key, each row needs a number of its own, but the rows of the second store have the first
-        // store's numbers.
+        // If the import has no key, the new store takes the numbers of the first store, and the rows of the second
+        // store are bad rows.
         let new = tool.store + " new"
         _ = try PersistentContainer(path: new, model: BookStores.model)
         let result = try books.put(new, tool.file("both.jsonl", texts[0] + texts[1]), "--skip-bad-rows")

@@ -114,8 +114,8 @@ import Testing
             error: try String(contentsOfFile: errorPath, encoding: .utf8))
     }
 
-    /// What is compared of a command's output: a JSON document without its outcome, or all bytes of another output. Nil
-    /// if the document is malformed.
+    /// The compared part of a command's output: a JSON document without its outcome, or all bytes of another output.
+    /// Nil if the document is malformed.
     private func contents(_ name: String, _ output: Data) -> NSObject? {
         guard ["scan", "where", "hit", "behind", "changes"].contains(name) else { return output as NSData }
         guard var json = (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] else { return nil }

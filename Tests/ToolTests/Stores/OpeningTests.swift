@@ -54,7 +54,7 @@ import Testing
         try expect("the store \(long) cannot be opened: File name too long", "fetch", long, "--entity", "E")
     }
 
-    /// No command writes to an LMDB environment of another program, with or without tables.
+    /// None of these commands writes to an LMDB environment of another program, with or without tables.
     @Test func theEnvironmentOfAnotherProgramIsNotChanged() throws {
         for (name, options) in [("tables", ["-s", "theirs"]), ("plain", []), ("same-name", ["-s", "meta"])] {
             let path = try folder("theirs-\(name)")
@@ -177,7 +177,8 @@ import Testing
         #expect(text.contains("is not UTF-8"), "\(text)")
     }
 
-    /// Runs the tool as the user nobody if the tests run as root, for whom permissions do not count.
+    /// Runs the tool as the user nobody if the tests run as root, for whom permissions do not count. Returns nil if
+    /// setpriv is missing.
     private func runAsOther(_ arguments: String...) throws -> Tool.Result? { try runAsOther(arguments) }
 
     private func runAsOther(_ arguments: [String]) throws -> Tool.Result? {

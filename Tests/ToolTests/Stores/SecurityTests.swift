@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files in a store's folder are for their owner alone, and printed text can neither control a terminal nor deceive its
-/// reader.
+/// Files in a store's folder are for their owner alone. Tables, JSON and errors have neither control characters nor
+/// hidden ones.
 @Suite struct SecurityTests {
     let tool: Tool
 

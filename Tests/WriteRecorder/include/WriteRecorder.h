@@ -4,8 +4,9 @@
 #include <stdint.h>
 
 // Wraps the system calls that change files (Linux). A program that this library is linked into, and the program's
-// shared libraries, call these functions instead of the C library's. The functions count the calls on files of one
-// folder, write the calls to a trace, and can make calls fail or kill the process at a call.
+// shared libraries, call these functions instead of the C library's. The functions write the calls on files of one
+// folder, and the syncs of all folders, to a trace. They count the calls on data files, sorted runs and folders, and
+// can make a counted call fail, or kill the process at it.
 //
 // A trace is a sequence of entries: kind 1 | file 1 | durable 1 | 0 | length 4 | offset 8 | bytes of a write,
 // numbers in the machine's byte order.

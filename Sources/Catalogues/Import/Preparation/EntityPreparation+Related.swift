@@ -36,7 +36,8 @@ extension EntityPreparation {
         }
     }
 
-    /// Adds the missing relationships to a stored entity, which is a free change: no record is rewritten.
+    /// Adds the missing relationships to a stored entity, which is a free change: no record is rewritten. Throws if a
+    /// relationship is missing and the request adds no columns.
     func addRelationships(to stored: Entity) throws {
         let missing = request.relations.filter { stored.relationship(named: $0.column) == nil }
         guard let first = missing.first else { return }

@@ -73,7 +73,7 @@ package struct RowBatch {
 
 extension BatchWriter {
     /// Prepares rows for writing. May be called on any thread, while the writer writes on another one. Does nothing for
-    /// rows with links, which are prepared when they are linked.
+    /// rows with links, whose records still change when they are linked.
     package func prepare(_ rows: inout RowBatch, as preparation: Preparation) throws {
         if !rows.hasLinks { try withPublicErrors { try prepare(&rows.records, as: preparation) } }
     }

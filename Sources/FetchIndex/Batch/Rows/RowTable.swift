@@ -20,7 +20,8 @@ package final class RowTable {
 
     /// Makes a table whose rows have foreign keys. Returns nil if the key isn't unique. Leaves out a reference if the
     /// model lacks its attribute or relationship, or if the entity's records have no reference for the relationship.
-    /// Throws `ModelError` for an unknown entity or key, and `RequestError` if a reference's key isn't unique.
+    /// Throws `ModelError` for an unknown entity or key, and `RequestError` if a reference's key isn't unique or the
+    /// relationship doesn't lead to the reference's entity.
     package convenience init?(_ name: String, key: String, references: [Reference] = [], in model: Model) throws {
         let number = try model.number(of: name)
         let entity = model.entities[number]

@@ -56,7 +56,8 @@ struct RowWriter {
     /// Sets a record's references to the objects that its foreign keys, or the row's other columns, name by values.
     /// Returns the record, and the names of the missing objects that foreign keys name. If an object that a column
     /// other than a foreign key names is missing, inserts the object if the column allows that; otherwise throws
-    /// `invalidValue`. O(log n) for each named object; O(1) if such a column named the object in an earlier row.
+    /// `invalidValue`. O(log n) for each named object; usually O(1) if such a column named the object in an earlier row
+    /// of the transaction.
     func linked(
         _ record: [UInt8], naming related: [RelatedObject] = []
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {

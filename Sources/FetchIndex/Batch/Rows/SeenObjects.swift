@@ -1,7 +1,7 @@
 internal import FetchIndexRecords
 
 /// The numbers of the objects whose rows have arrived. After the last row, objects without a row may be deleted. Takes
-/// a few bits for each object.
+/// a few bits for each object if the numbers have few gaps.
 package struct SeenObjects: Sendable {
     private var numbers = ObjectNumbers()
 

@@ -170,7 +170,8 @@ extension EntityExport.LinkSource {
 }
 
 extension PersistentContainer {
-    /// The export of an entity's rows in the newest state. O(relationships). Throws `StoreError.unknownEntity`.
+    /// The export of an entity's rows in the newest state. O(entities + relationships). Throws
+    /// `StoreError.unknownEntity`.
     package func export(ofEntity name: String) throws -> EntityExport {
         try withPublicErrors { try EntityExport(of: name, in: self) }
     }

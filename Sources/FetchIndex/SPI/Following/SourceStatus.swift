@@ -24,9 +24,9 @@ package struct SourceStatus: Codable, Equatable, Sendable {
     package var lagBytes: Int?
     /// The delay of the store in seconds; nil if unknown.
     package var lagSeconds: Double?
-    /// The slot's state in PostgreSQL's words (`wal_status`).
+    /// The slot's state in PostgreSQL's words (`wal_status`); nil if unknown.
     package var slotState: String?
-    /// The size of the log that the source keeps for the slot, in bytes.
+    /// The size of the log that the source keeps for the slot, in bytes; nil if unknown.
     package var retainedBytes: Int?
     /// The reason for the state, if any.
     package var reason: String?

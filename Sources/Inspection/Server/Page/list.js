@@ -100,7 +100,8 @@ class RowList {
     this.redraw();
   }
 
-  // Handles a scroll whose event has not arrived yet: browsers send it with the next frame. Must be called before scrollTop is set.
+  // Handles a scroll whose event has not arrived yet: browsers send it with the next frame. If #settle set scrollTop first, the scroll
+  // would be lost.
   #takeScroll() {
     const isWaiting = this.#frame.scrollTop !== this.#lastScroll;
     if (isWaiting) this.#scrolled();

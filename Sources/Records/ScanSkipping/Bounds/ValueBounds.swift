@@ -53,8 +53,8 @@ package struct ValueBounds: Equatable, Sendable {
 
     private var hasValue: Bool { least <= greatest }
 
-    /// Whether all values within other bounds are within these bounds. Returns true if the types differ, since bounds
-    /// of another type aren't used.
+    /// Whether all values within other bounds are within these bounds. Returns true if these bounds are unknown, or if
+    /// the types differ, since bounds of another type aren't used.
     func contains(_ other: ValueBounds) -> Bool {
         if type == nil || type != other.type { return true }
         return (hasNull || !other.hasNull) && (!other.hasValue || least <= other.least && other.greatest <= greatest)

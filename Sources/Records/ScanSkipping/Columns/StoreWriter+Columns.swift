@@ -19,8 +19,8 @@ struct OpenColumns {
         builders = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: Int(Zone.length)) }
     }
 
-    /// Appends successive records of a batch. The first one is at `place`; returns false if that isn't the place after
-    /// the previous records.
+    /// Appends successive records of a batch. The first one is at `place`. Returns false if that isn't the place after
+    /// the previous records, or if the batch has columns of other slots.
     mutating func append(_ rows: BatchRows, at place: Int) -> Bool {
         guard place == end, rows.part.columns.map(\.slot) == builders.map(\.slot) else { return false }
         for index in builders.indices { builders[index].set(rows.part.columns[index], rows.places, at: end) }

@@ -165,7 +165,7 @@ private final class BatchPrinter {
     }
 
     /// Commits a transaction, and prints what changed in the order. The next call, or the end of the command, catches
-    /// up the cache.
+    /// up the cache; a cache that is damaged or too far behind is rebuilt immediately.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
         _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in

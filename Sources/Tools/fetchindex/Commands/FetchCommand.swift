@@ -110,7 +110,7 @@ struct FetchCommand: ParsableCommand {
             }
             let columns = try columns(of: order)
             let range = try range(of: order, definition)
-            // Finds damage before anything is printed: if the cache is damaged, it is rebuilt, and this body is called
+            // Finds damage of the cache before anything is printed: a damaged cache is rebuilt, and this body is called
             // again.
             try order.prove(sections: range.sections, rows: range.rows)
             do {

@@ -44,7 +44,7 @@ struct ChangeReport: Encodable {
         let id: UInt64
         /// The object's first unique value; left out if the entity has no unique attribute, or if the value is no longer known.
         var key: JSONValue?
-        /// The object's entity. In the batches of `apply`, it is nil unless it's a subentity of the request's entity.
+        /// The object's entity. In the batches of `apply`, nil for objects of the request's own entity.
         let entity: String?
         /// Whether the object's entity is a subentity of the request's entity.
         let isOfSubentity: Bool

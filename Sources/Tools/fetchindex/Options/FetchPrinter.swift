@@ -30,9 +30,9 @@ struct FetchedRange {
 }
 
 extension FetchedOrder {
-    /// Returns the first section with a name, compared by bytes, and the number of further sections with the same name:
-    /// related objects, each with a section, can share a name. For an empty name that no section has, returns the
-    /// section of null. Returns nil if no section is found. O(sections).
+    /// Returns the first section with a name or a title, compared by bytes, and the number of further sections with the
+    /// same name: related objects, each with a section, can share a name. For an empty name that no section has,
+    /// returns the section of null. Returns nil if no section is found. O(sections).
     func section(named name: String, _ titles: SectionTitles) throws -> (
         index: Int, section: FetchedSection, others: Int
     )? {

@@ -30,7 +30,7 @@ extension BadInput {
 }
 
 extension ImportError {
-    /// The error that the tool ends with; wrong usage stays a `RequestError`.
+    /// The error that the tool ends with: a `RequestError` for wrong usage, otherwise a `Failure`.
     var asTold: any Error {
         switch self {
         case .unknownRelated(let entity, let near):

@@ -139,8 +139,9 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// Returns the definition of an existing cache. Throws if the cache doesn't exist, if its request can't be read, or
-    /// if the given request options are of another request.
+    /// Returns the definition of an existing cache. Throws if the cache doesn't exist, or if the given request options
+    /// are of another request. If the cache's request can't be read, returns the definition of the options; throws if
+    /// the options or the entity are missing.
     func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws
         -> OrderDefinition
     {

@@ -20,7 +20,7 @@ struct HistoryReport: Encodable {
         let hits: Int
     }
 
-    /// The openings that weren't hits, oldest first.
+    /// The recorded openings that weren't hits, oldest first.
     let openings: [Opening]
     let hitsByHour: [Hour]
 

@@ -67,7 +67,8 @@ enum Output {
 
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
-    /// The width of the terminal in columns; 100 if standard output isn't a terminal, or one of 20 columns or less.
+    /// The width of the terminal in columns; 100 if standard output isn't a terminal, or if the terminal has 20 columns
+    /// or less.
     static var width: Int {
         var size = winsize()
         let isTerminal = ioctl(1, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20

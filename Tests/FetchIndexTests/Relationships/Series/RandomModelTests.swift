@@ -2,8 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Random models, requests and edits, compared with plain lists. Two contexts edit in turn, and both have controllers
-/// with named caches.
+/// Random models, requests and edits, compared with a graph of plain values. Two contexts edit in turn, and both have
+/// controllers, which share named caches.
 @Suite struct RandomModelTests {
     /// A context, with its objects by number.
     private final class Editor {

@@ -153,8 +153,9 @@ struct RowLinker {
         }
     }
 
-    /// Makes the links to rows that have arrived. At the end, or if all objects that a row names are stored, a number
-    /// that no row has names a stored object. Returns the line and the reason of each link that can't be made yet.
+    /// Makes the links of lists to rows that have arrived, and adds single links to `missing`, for `settle`. At the end
+    /// of the file, or if all objects that a row names are stored, a number that no row has names a stored object.
+    /// Returns the line and the reason of each link whose row hasn't arrived.
     private mutating func linkLater(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {

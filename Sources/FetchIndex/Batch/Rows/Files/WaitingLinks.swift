@@ -28,7 +28,7 @@ struct WaitingLinks<Link> {
         entries[number] = left.isEmpty ? nil : left
     }
 
-    /// Removes all links, and returns them in the order of their rows. O(k log k) for k links.
+    /// Removes all links, and returns them in the order in which they were added. O(k log k) for k links.
     mutating func removeAll() -> [(number: UInt64, line: Int, link: Link)] {
         let all = entries.flatMap { number, entries in entries.map { (number, $0) } }.sorted { $0.1.order < $1.1.order }
         self = WaitingLinks()

@@ -78,7 +78,7 @@ package final class KeyedRowWriter {
     /// Updates the object that has a row's old key, which may equal the new key, or inserts the row if no object has
     /// the old or the new key. Returns false if the row is partial and can't be inserted. If a partial row changes its
     /// key while `isCatchingUp`, the objects with the two keys may belong to later rows: deletes them, and returns
-    /// false. O(log n).
+    /// false. O(log n); if the key changes, also O(log n) for each object that refers to the row's object.
     package func update(
         _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
@@ -110,12 +110,13 @@ package final class KeyedRowWriter {
         counts.add(outcome)
     }
 
-    /// Deletes the row that has a key, if any. O(log n).
+    /// Deletes the object that has a key, if any. O(log n), also for each object that refers to it.
     package func delete(key: Value, _ table: RowTable) throws {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
 
-    /// Deletes the objects whose object numbers fulfil a condition. O(n), and O(log n) for each deleted object.
+    /// Deletes the objects whose object numbers fulfil a condition. O(n), and O(log n) for each deleted object and for
+    /// each object that refers to one of them.
     package func deleteAll(of table: RowTable, where isMember: (UInt64) -> Bool) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []

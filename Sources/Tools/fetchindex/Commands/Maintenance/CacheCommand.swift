@@ -20,8 +20,8 @@ struct CacheReport: Encodable {
     let maintained: Bool
     let locked: Bool
     let changesBehind: Int?
-    /// The last commit whose changes the cache's exact reader, such as `changes`, has received; nil if it has received
-    /// all.
+    /// The last commit that the cache's exact reader, such as `changes`, has received, or the commit of a rebuild that
+    /// it hasn't received; nil if it has received everything.
     let unreadSince: UInt64?
     let commit: UInt64?
     let entity: String?
