@@ -38,7 +38,8 @@ final class SortedRun {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Reads bytes at an offset in the run: as many as fit in the buffer, or fewer at the end of the run.
+    /// Reads bytes at an offset in the run, at most as many as fit in the buffer, and returns their number. The system may
+    /// read fewer.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = min(buffer.count, length - offset)
         do {

@@ -189,7 +189,7 @@ import Testing
         #expect(error?.remedy == .startAnew(entity: "t"))
     }
 
-    /// Another copy adopts columns that were added and dropped meanwhile.
+    /// Another copy adopts the columns that the table has now, after one was added and one dropped.
     @Test func aFurtherCopyAdoptsThePresentColumns() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])

@@ -230,7 +230,7 @@ import FetchIndexValues
         try change(710..<711, "new")
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 8192))
         #expect(try skipped(Self.kind, "new", "made anew") > 7000)
-        // A scan would skip less than a quarter, so it skips nothing.
+        // A scan would skip less than a quarter of the zone's objects, so it skips none.
         #expect(try skipped(Self.kind, "old", "made anew") == 0)
         // All objects of the zone change, in two transactions.
         try change(1..<100, "newer")

@@ -187,8 +187,8 @@ extension ExactSum {
                 exact += Int128(number) << 40
                 _ = sum.add(Double(number))
             }
-            // The integer quotient has 40 more bits than the average's whole part, so rounding it equals rounding the
-            // exact average, except for halves.
+            // The quotient is the average with 40 binary places; the places after them are cut off. A double needs fewer
+            // places, because the averages are large, so both round to the same double.
             let expected = Double(exact / Int128(count)) / Double(1 << 40)
             let bytes = sum.bytes
             let found = EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count)

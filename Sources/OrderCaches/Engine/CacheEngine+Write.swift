@@ -6,8 +6,8 @@ package import FetchIndexRecords
 extension CacheEngine {
     /// The purpose for which a writer opens caches.
     package enum Purpose {
-        /// The caches are those of live orders, which need the changes. A cache is rebuilt only if its state alone is
-        /// unusable. A missing cache isn't created, and a cache of another request, model or format isn't changed.
+        /// The caches are those of live orders, which need the changes. A cache is rebuilt only if it's of the
+        /// same request and damaged or too far behind. A missing cache isn't created, and a cache of another request, model or format isn't changed.
         case following
         /// The caches are maintained, and must be current in every state. An index is also built if it's missing, or
         /// was built for another request or model; other maintained caches aren't.

@@ -206,7 +206,8 @@ package struct RecordView: ~Escapable {
 
     package var matchesChecksum: Bool { bytes.endsWithChecksum() }
 
-    /// All defects of the record, one sentence each: of its checksum, its number of slots and each of its values.
+    /// The defects of the record's checksum, number of slots and attributes, one sentence each. `LinkCheck` checks
+    /// references.
     package func check(as entity: Entity) -> [String] {
         var defects: [String] = []
         if !matchesChecksum { defects.append("it does not match its checksum") }
