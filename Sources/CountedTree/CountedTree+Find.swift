@@ -160,9 +160,9 @@ extension CountedTree {
         return (first + number, false)
     }
 
-    /// Compares a key with a cell's key. Both begin with the `matched` bytes that `key` has in common with the cell's
-    /// base. If `key` is greater, sets `matched` to the length of the prefix that it shares with those bytes of the
-    /// cell's key that are in the node. Returns a negative number, 0 or a positive number if `key` is less, equal or
+    /// Compares a key with a cell's key. The caller knows that their first `matched` bytes are equal: the bytes that `key`
+    /// shares with the cell's base. If `key` is greater, raises `matched` to the number of first bytes that are equal,
+    /// without counting those of a long key that are in overflow nodes. Returns a negative number, 0 or a positive number if `key` is less, equal or
     /// greater. Reads a long key's overflow nodes only if the bytes in the node don't decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView

@@ -36,7 +36,8 @@ package struct ImportStopped: Error {
     package enum Saved {
         /// All rows were in one transaction, which is dropped.
         case nothing
-        /// This number of rows before the error. They lack `unlinked` links to rows that hadn't been read.
+        /// This number of rows was saved, all from before the error. In all, `unlinked` of their links couldn't be made,
+        /// because the linked rows hadn't been read.
         case rows(Int, unlinked: Int)
         /// All rows, but without the links to rows that didn't arrive.
         case withoutLinks

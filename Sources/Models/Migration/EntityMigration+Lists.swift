@@ -1,4 +1,4 @@
-/// The migration of unique lists and of indexes.
+/// The migration of unique constraints (each a list of the slots whose values together are unique) and of indexes.
 extension EntityMigration {
     mutating func replaceInLists(_ slot: Int, by other: Int) {
         for index in uniqueLists.indices {

@@ -57,7 +57,7 @@ package struct OpeningHistory {
                 hours.append((hour, Int(ended.hits)))
             }
         }
-        if let current = head.currentHour { hours.append((Int(current.hour), Int(current.hits))) }
+        if let last = head.lastHour { hours.append((Int(last.hour), Int(last.hits))) }
         let oldest = (hours.map(\.hour).max() ?? 0) - OpeningLayout.keptHours
         hours.removeAll { $0.hour <= oldest }
         hitsByHour = hours.sorted { $0.hour < $1.hour }
@@ -165,8 +165,8 @@ struct OpeningLayout {
             if isOfAnother { (hits, lastHit, hour, hourHits, openings) = (0, 0, 0, 0, 0) }
         }
 
-        /// The current hour with its hits; nil if it has none.
-        var currentHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
+        /// The hour in which hits were last counted, with their number; nil if it has none. It may have ended long ago.
+        var lastHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
 
         /// Begins an hour. `counted` is the entry at the new hour's offset in the file. If it's of the same hour, its
         /// hits are kept.

@@ -32,7 +32,7 @@ struct OpeningStatistics {
     ) {
         let hour = OpeningLayout.hour(of: time)
         if hour != head.hour {
-            if let ended = head.currentHour { file.write(ended.bytes, layout.place(ofHour: ended.hour)) }
+            if let ended = head.lastHour { file.write(ended.bytes, layout.place(ofHour: ended.hour)) }
             // The hour may already have hits, if the clock was set back or this process was slow.
             head.begin(hour, after: OpeningLayout.Hour(file.read(layout.place(ofHour: hour))[...]))
         }

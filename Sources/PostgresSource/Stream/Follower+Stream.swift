@@ -61,9 +61,9 @@ extension Follower {
         }
     }
 
-    /// Advances to a position before which the source has nothing further for the store. Stores the position when the
-    /// store becomes consistent, at the goal, and otherwise every ten seconds, or immediately if the server wants a
-    /// reply: a server that shuts down waits for the reply.
+    /// Advances to a position before which the source has nothing further for the store. Stores the position if the store
+    /// becomes consistent by it, if it reaches the position where following ends, if the server wants a reply (a server
+    /// that shuts down waits for it), or if none was stored for ten seconds.
     private func reach(_ reached: LogPosition, _ session: StreamSession) throws {
         try advance(to: reached)
         let isDue = session.stream.isReplyWanted || ContinuousClock.now - session.lastStored > Self.idleInterval
