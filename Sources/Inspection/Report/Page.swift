@@ -48,7 +48,7 @@ struct FilePart {
 /// A chart with the words around it.
 struct Figure {
     let title: String
-    /// The value of the tallest shape.
+    /// The greatest value in the chart, shown above it.
     var top = ""
     let svg: String
     var left = ""
