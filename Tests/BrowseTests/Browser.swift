@@ -14,7 +14,7 @@ final class Browser {
     private let client: Loopback
     private var session = ""
 
-    init(width: Int = 1280) throws {
+    private init() throws {
         // A random port, which is probably free.
         let port = UInt16.random(in: 20_000..<30_000)
         client = Loopback(port: port)
@@ -25,7 +25,7 @@ final class Browser {
         }
         let options: [String: Any] = [
             "args": [
-                "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=\(width),900",
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900",
             ]
         ]
         let wanted: [String: Any] = [
@@ -38,9 +38,25 @@ final class Browser {
         self.session = "/session/" + session
     }
 
-    deinit {
-        _ = try? call("DELETE", session, [:])
+    nonisolated(unsafe) private static let made = Result { try Browser() }
+
+    /// The browser of all tests, with an empty page and empty logs. It ends with the process.
+    static func shared() throws -> Browser {
+        _ = endsWithProcess
+        let browser = try made.get()
+        try browser.open("about:blank")
+        for kind in ["browser", "performance"] { _ = try browser.log(kind) }
+        return browser
     }
+
+    private static let endsWithProcess: Void = {
+        atexit {
+            guard let browser = try? Browser.made.get() else { return }
+            _ = try? browser.call("DELETE", browser.session, [:])
+            browser.process.killAtOnce()
+            _ = browser.process.wait()
+        }
+    }()
 
     private func call(_ method: String, _ path: String, _ values: [String: Any]) throws -> Any {
         let response = try client.post(path, values, method: method)

@@ -13,7 +13,7 @@ struct BrowserTests {
     init() throws {
         page = try BrowsedPage(items: 20_000)
         try page.start()
-        browser = try Browser()
+        browser = try Browser.shared()
     }
 
     private static let group = "by%20group"

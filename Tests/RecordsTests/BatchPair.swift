@@ -85,13 +85,14 @@ struct BatchPair {
         }
     }
 
-    private func changes(of test: TestStore) throws -> [String] {
+    /// The net changes since each commit.
+    private func changes(of test: TestStore) throws -> [[RecordChange]] {
         let snapshot = try test.store.snapshot()
-        var changes: [String] = []
-        for commit in 0..<snapshot.commit {
-            try snapshot.netChanges(of: 0, from: commit) { changes.append("\(commit) \($0)") }
+        return try (0..<snapshot.commit).map { commit in
+            var changes: [RecordChange] = []
+            try snapshot.netChanges(of: 0, from: commit) { changes.append($0) }
+            return changes
         }
-        return changes
     }
 }
 

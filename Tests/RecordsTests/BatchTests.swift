@@ -12,9 +12,8 @@ import FetchIndexValues
         if index == 5 { throw Enough() }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func writingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64)
-        throws
-    {
+    @Test(arguments: 1...(TestSettings.isLong ? 20 : 8) as ClosedRange<UInt64>)
+    func writingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<8 {
@@ -28,9 +27,8 @@ import FetchIndexValues
         try pair.expectSameContents("seed \(seed)")
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func insertingABatchEqualsInsertingItsRecordsOneByOne(seed: UInt64)
-        throws
-    {
+    @Test(arguments: 1...(TestSettings.isLong ? 20 : 8) as ClosedRange<UInt64>)
+    func insertingABatchEqualsInsertingItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<12 {

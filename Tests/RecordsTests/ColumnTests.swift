@@ -96,7 +96,9 @@ import FetchIndexValues
         #expect(selected == selected.sorted() && wanted.isSubset(of: selected), "\(comment)")
         let inBlocks = Mutex<Set<UInt64>>([])
         try scan.forEachBlock(of: 0, where: filters) { _, block in
-            block.forEachOfAll { object, _ in inBlocks.withLock { _ = $0.insert(object.number) } }
+            var numbers: [UInt64] = []
+            block.forEachOfAll { object, _ in numbers.append(object.number) }
+            inBlocks.withLock { $0.formUnion(numbers) }
         }
         #expect(wanted.isSubset(of: inBlocks.withLock { $0 }), "\(comment)")
         let left = try reader.skippedCount(of: 0, in: .all, where: Self.filter(slot, text)!)

@@ -5,9 +5,9 @@ package enum TestSettings {
     /// A number that is mixed into all seeds, so that each round of the long tests has its own. FETCHINDEX_TEST_SEED
     package static let seed = UInt64(number("SEED") ?? 0)
     /// The number of rows in the exhaustive small cases.
-    package static let rows = number("ROWS") ?? 4
+    package static let rows = number("ROWS") ?? 3
     /// The number of batches that `ScenarioTests` checks with eight seeds. With four seeds, it checks half as many.
-    package static let batches = number("BATCHES") ?? 2_000
+    package static let batches = number("BATCHES") ?? 1_000
     /// Determines how often tests kill a process; nil for each test's default.
     package static let kills = number("KILLS")
     /// The number of power losses that a test simulates in each trace of writes. One test simulates half as many.

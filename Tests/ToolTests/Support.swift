@@ -15,7 +15,14 @@ struct Tool {
         let output: String
         let error: String
 
-        var json: Any? { try? JSONSerialization.jsonObject(with: Data(output.utf8)) }
+        /// The output as one JSON document; nil if it isn't one.
+        let json: Any?
+
+        init(status: Int32, output: String, error: String) {
+            (self.status, self.output, self.error) = (status, output, error)
+            let isJSON = output.hasPrefix("{") || output.hasPrefix("[")
+            json = isJSON ? try? JSONSerialization.jsonObject(with: Data(output.utf8)) : nil
+        }
 
         subscript(key: String) -> Any? { (json as? [String: Any])?[key] }
     }

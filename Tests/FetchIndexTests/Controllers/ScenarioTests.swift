@@ -27,7 +27,8 @@ import Testing
     }
 
     /// Saves so large that a second thread prepares the caches while records are written.
-    @Test(arguments: 1...4) func aControllerDeliversTheExactChangeOfEachLargeBatch(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 4 : 2))
+    func aControllerDeliversTheExactChangeOfEachLargeBatch(seed: UInt64) throws {
         var scene = try Scene(seed: seed * 1_000_003, size: 700)
         for step in 0..<(TestSettings.isLong ? 12 : 6) { try scene.step(step) }
         #expect(scene.proven > 0)

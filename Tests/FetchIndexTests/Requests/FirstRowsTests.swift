@@ -131,7 +131,8 @@ import Testing
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
                     // Each entity has about 15,000 objects. For a request without sort keys, one thread reads the first
                     // 8,192 objects alone.
-                    for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : [50, 8200, 50_000] {
+                    let limits = sortKeys.isEmpty ? [50, 8200, 50_000] : [50, 50_000]
+                    for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : limits {
                         var options = PersistentContainer.OrderOptions()
                         options.limitRows(to: most, countingAll: false)
                         try container.withOrder(definition, options) { order in
@@ -160,7 +161,7 @@ import Testing
         try insert(added, 30_000..<34_000, stock: true)
         try check(
             added,
-            (TestSettings.isLong ? keys : Array(keys.prefix(2))) + [
+            (TestSettings.isLong ? keys : Array(keys.prefix(1))) + [
                 [SortKey("stock")], [SortKey("stock", .descending), SortKey("price")],
             ],
             ["stock > 49", "stock == 50 AND label CONTAINS 'w'", "weight == 1.5", "weight + stock > 50"])

@@ -6,7 +6,7 @@ import Testing
 /// at all, and the store is sound.
 @Suite struct KillTests {
     /// The number of kills of each kind: FETCHINDEX_TEST_KILLS.
-    static let kills = TestSettings.kills ?? 6
+    static let kills = TestSettings.kills ?? 4
     static let seed = max(1, TestSettings.seed)
 
     let tool: Tool

@@ -235,7 +235,7 @@ import Testing
         ]
     }
 
-    @Test(arguments: 0..<24) func ordersFollowEditsOfRelatedObjects(seed: UInt64) throws {
+    @Test(arguments: 0..<(TestSettings.isLong ? 24 : 8)) func ordersFollowEditsOfRelatedObjects(seed: UInt64) throws {
         var series = try LibrarySeries(seed: seed &+ 1000)
         series.changesValues = true
         for _ in 0..<40 { try series.step() }
