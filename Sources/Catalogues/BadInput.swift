@@ -2,12 +2,12 @@
 package struct BadInput: Error, CustomStringConvertible {
     package let file: String
     package let line: Int
-    /// The column's number, from 1; nil if the error concerns the whole row.
+    /// The column's number, from 1; nil if the error names no column.
     package let column: Int?
     package let columnName: String?
     package let reason: String
-    /// Whether the field's text isn't a value of its column's type, or isn't written like the column's other keys. A
-    /// text column would usually accept the field.
+    /// Whether an import refused an attribute's field because its text isn't a value of the type, or isn't written as
+    /// the column's keys must be. A text column would usually accept the field.
     package var isOfType = false
     /// The remedy with which an import would accept the field or row, if any.
     package var remedy: ImportRemedy?
@@ -23,12 +23,12 @@ package struct BadInput: Error, CustomStringConvertible {
     }
 }
 
-/// A file that can't be read as a catalogue at all.
+/// A file that can't be read as a catalogue, or not to its end.
 package struct UnreadableFile: Error, CustomStringConvertible {
     package let path: String
     /// The text that follows the path in the message.
     package let reason: String
-    /// Whether the file is empty: it has no rows and no column names.
+    /// Whether the file counts as empty, because it names no columns.
     package var isEmpty = false
     /// What the user can specify to make the file readable, if anything.
     package var remedy: ImportRemedy?

@@ -1,4 +1,4 @@
-/// The formats that catalogues are read from.
+/// The formats of catalogues.
 package enum CatalogueFormat: String, CaseIterable, Sendable {
     case csv
     case tsv

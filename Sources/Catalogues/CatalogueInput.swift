@@ -3,7 +3,7 @@ internal import FetchIndexCLibrary
 /// The input of a catalogue or a change file, which may be read more than once: a file, a pipe, or bytes in memory.
 /// Files and pipes may be compressed with gzip or zstd.
 ///
-/// Limits bound the memory for reading, whatever the bytes are.
+/// Limits bound the memory that a line or row takes.
 package struct CatalogueInput {
     /// The name of standard input.
     package static let standardInput = "-"
@@ -69,7 +69,7 @@ package struct CatalogueInput {
         return BadInput(file: path, line: line, reason: "\(what) is longer than \(limit)\(hint)")
     }
 
-    /// The error for a row that has more fields than an entity can have attributes.
+    /// The error for more than `maximumColumns` fields.
     func tooWide(_ what: String, line: Int) -> BadInput {
         BadInput(file: path, line: line, reason: "\(what) has more than \(Self.maximumColumns) fields")
     }

@@ -9,12 +9,12 @@ package import FetchIndexValues
 /// - hexadecimal digits of UUIDs and data in either case
 /// - in JSON a number or a boolean in quotation marks, and without; a whole double as 2, and as 2.0
 ///
-/// All other values have one spelling, the text `Value.catalogueText`.
+/// All other values have one spelling.
 package struct KeySpellings {
     private struct Column {
         /// The forms that all keys so far have in common.
         var forms: KeyForms?
-        /// The key that last reduced these forms.
+        /// The key that last changed these forms.
         var example = ""
         var isLiteral: Bool?
     }
@@ -68,7 +68,7 @@ private struct KeyForms: Equatable {
     private let isUsual: Bool
     /// Whether the text is `otherKeyText`, if the value has one, otherwise the usual text.
     private let isOther: Bool
-    /// The form of a time; nil for other values, and if keys have different forms.
+    /// The form of a time; nil if the text has no `TimeForm`, and if keys have different forms.
     private let time: TimeForm?
 
     /// The forms of a text that has no other spelling.

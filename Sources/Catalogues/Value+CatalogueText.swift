@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
 /// The texts of values in fields of catalogues; each text is read back exactly. The texts equal `Value.description`,
-/// except for booleans, doubles (2.0 instead of 2), and dates with fractions of a millisecond.
+/// except for booleans, doubles (2.0 instead of 2), and some dates, such as those with fractions of a millisecond.
 extension Value {
     /// Reads a field. Returns nil if the text isn't a value of the type, or if the type would change it: for example, a
     /// double that wouldn't print the same digits again, or a decimal of more than 38 digits.

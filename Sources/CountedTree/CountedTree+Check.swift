@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 extension CountedTree {
     /// Checks the tree, and returns the defects found, one sentence each; empty if the tree is intact. Nodes below an
-    /// unreadable node aren't checked. Adds the tree's nodes to `visited`; a node that is already in `visited` is a
-    /// defect. O(n).
+    /// unreadable node aren't checked. Adds the nodes that it reaches to `visited`; a node that is already in `visited`
+    /// is a defect. O(n).
     package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
         var defects: [String] = []
         guard root.node != 0 else {
@@ -103,7 +103,7 @@ private struct Checker {
     private mutating func checkKeys(
         _ keys: [[UInt8]], of node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?
     ) {
-        if level > 0 && keys.first != [] { defects.append("branch \(node) has a key before its first child") }
+        if level > 0 && keys.first != [] { defects.append("the first slot of branch \(node) has a key") }
         let meaningful = level > 0 ? keys.dropFirst() : keys[...]
         for (key, next) in zip(meaningful, meaningful.dropFirst())
         where key.span.bytes.compare(next.span.bytes) >= 0 {
@@ -113,7 +113,7 @@ private struct Checker {
             defects.append("node \(node) has a key below its separator")
         }
         if let upper, let last = meaningful.last, last.span.bytes.compare(upper.span.bytes) >= 0 {
-            defects.append("node \(node) has a key above its right neighbour's separator")
+            defects.append("node \(node) has a key that is not below its right neighbour's separator")
         }
     }
 

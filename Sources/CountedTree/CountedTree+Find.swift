@@ -137,7 +137,8 @@ extension CountedTree {
         let first = view.firstKeySlot
         let keyCount = view.slotCount - first
         guard keyCount > 0 else { return (first - 1, false) }
-        // The length of the prefix that `key` shares with the node's key at `number`, which is less than `key`.
+        // The length of the prefix that `key` shares with those bytes of the key at `number` that are in the node. The
+        // key at `number` is less than `key`.
         var matched = 0
         var order = try compare(key, &matched, withRestOf: try view.cell(at: first), in: view)
         if order <= 0 { return order == 0 ? (first, true) : (first - 1, false) }
@@ -160,10 +161,11 @@ extension CountedTree {
         return (first + number, false)
     }
 
-    /// Compares a key with a cell's key. The caller knows that their first `matched` bytes are equal: the bytes that `key`
-    /// shares with the cell's base. If `key` is greater, raises `matched` to the number of first bytes that are equal,
-    /// without counting those of a long key that are in overflow nodes. Returns a negative number, 0 or a positive number if `key` is less, equal or
-    /// greater. Reads a long key's overflow nodes only if the bytes in the node don't decide.
+    /// Compares a key with a cell's key. The caller knows that their first `matched` bytes are equal: the bytes that
+    /// `key` shares with the cell's base. If `key` is greater, raises `matched` to the number of first bytes that are
+    /// equal, without counting those of a long key that are in overflow nodes. Returns a negative number, 0 or a
+    /// positive number if `key` is less, equal or greater. Reads a long key's overflow nodes only if the bytes in the
+    /// node don't decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
     ) throws -> Int {

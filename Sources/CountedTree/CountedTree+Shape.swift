@@ -15,7 +15,7 @@ package struct TreeShape: Sendable, Equatable {
 
 extension CountedTree {
     /// Determines the tree's shape. Reads all branches, and at least `leaves` evenly spread leaves (or all), but fewer
-    /// than twice as many. For nodes of m entries, O(n / m^2 + leaves) nodes are read.
+    /// than twice as many. `leaves` must be positive. For nodes of m entries, O(n / m^2 + leaves) nodes are read.
     package func shape(leaves: Int) throws -> TreeShape {
         var shape = TreeShape()
         guard root.node != 0 else { return shape }
@@ -35,7 +35,7 @@ extension CountedTree {
                 }
                 // Damaged branches may lead to one node many times, so that the array would grow exponentially.
                 guard children.count <= count else {
-                    throw TreeError.corrupted(node: node, "it leads to more nodes than the tree has entries")
+                    throw TreeError.corrupted(node: node, "its level leads to more nodes than the tree has entries")
                 }
             }
             shape.nodes[level - 1] = children.count

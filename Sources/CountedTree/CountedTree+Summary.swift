@@ -1,6 +1,6 @@
 extension CountedTree {
-    /// Computes the summary of the entries with these ranks; empty in a tree without summaries. Traps if a rank is
-    /// outside of the tree. O(log n).
+    /// Computes the summary of the entries with these ranks; empty in a tree without summaries. Traps if the
+    /// range isn't within the tree's ranks. O(log n).
     package func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
         precondition(ranks.lowerBound >= 0 && ranks.upperBound <= count, "A rank is outside of the tree.")
         guard let sum = summarizer?.begin() else { return [] }
@@ -26,7 +26,7 @@ extension CountedTree {
                 }
             }
             guard before >= ranks.upperBound else {
-                throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")
+                throw TreeError.corrupted(node: node, "its counts do not add up to the stored total")
             }
         }
     }

@@ -61,6 +61,6 @@ extension CountedTree {
     /// damaged branches that lead to no entries, or many times to one child, could make a walk take exponential time.
     private func check(_ handedOut: Int?, of node: NodeNumber, against count: Int) throws {
         guard let handedOut, handedOut != count else { return }
-        throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")
+        throw TreeError.corrupted(node: node, "its counts do not add up to the stored total")
     }
 }

@@ -27,8 +27,8 @@ package struct CountedTree {
     package var weight: Int { root.measure.weight }
     package var isEmpty: Bool { count == 0 }
 
-    /// Returns this tree in another store that contains its nodes: a fork over its store, or the store to which its
-    /// fork was published.
+    /// Returns this tree in another store that contains its nodes, such as a fork over its store, or the store to
+    /// which its fork was published.
     package func reopened(in store: any NodeStore) -> CountedTree {
         CountedTree(in: store, root: root, summarizer: summarizer)
     }

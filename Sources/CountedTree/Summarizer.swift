@@ -39,7 +39,7 @@ extension RunningSummary {
     /// nil if the new summary can't be computed from these. Adds before it removes, so that the greatest value can be
     /// removed if a greater one is added.
     package func change(_ old: RawSpan, coming: [[UInt8]], going: [[UInt8]]) throws -> [UInt8]? {
-        // If both lists are equal, the sum stays the same, whatever its values: the entries only moved.
+        // If both lists are equal, the sum stays the same.
         if coming == going { return [UInt8](copying: old) }
         try add(old)
         for summary in coming { try add(summary.span.bytes) }

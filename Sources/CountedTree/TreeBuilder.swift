@@ -71,7 +71,7 @@ package struct TreeBuilder: ~Copyable {
             try closeLeaf(separator: try store.storedForm(of: separator, form))
         }
         let outcome = leaf.append(stored, isLong: isLong, weight: weight, summary)
-        // An entry that the sorter read back from the disk may be damaged, and so too long.
+        // A damaged summary may be too long.
         guard case .added = outcome else {
             throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node")
         }

@@ -4,11 +4,9 @@ extension Environment {
     private static let pinningTries = 100
 
     /// Checks all pages of an environment's newest state without opening a table, so that LMDB reads only the meta
-    /// pages. Other processes may read and write meanwhile, because a read transaction pins the state's pages.
-    /// O(pages).
+    /// pages. Other processes may read and write meanwhile. O(pages).
     ///
-    /// Throws `DataFileError` if LMDB can't safely open the file, or if the file doesn't contain the newest
-    /// transaction.
+    /// Throws `DataFileError` if LMDB can't safely open the file, or if all attempts fail.
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
         let environment = try openExisting(at: path)
         for _ in 0..<pinningTries {

@@ -11,11 +11,10 @@ extension Environment {
         case plain
     }
 
-    /// Copies the newest state to a file, while other transactions read and write. Pins that state's pages meanwhile.
-    /// O(pages). mdb_env_copyfd2
+    /// Copies the newest state to a file, while other transactions read and write. O(pages). mdb_env_copyfd2
     package func copy(_ kind: CopyKind, to file: CInt) throws {
-        // The open transaction keeps this process from remapping the file during the copy. Beginning the transaction
-        // also adopts a larger map size if another process has extended the file.
+        // The open transaction keeps this process from remapping the file during the copy. If another process has
+        // written past the end of the map, beginning the transaction enlarges the map or throws.
         let transaction = try beginRead()
         let flags = kind == .compact ? UInt32(MDB_CP_COMPACT) : 0
         try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, flags) })
@@ -54,9 +53,9 @@ extension Environment {
     }
 
     /// Replaces a folder's data file by a compact copy, and returns the sizes of both. Throws `InUse` if any process
-    /// has the environment open, because that process would go on with the old file; a process that opened it without a
-    /// lock isn't noticed. A process that opens the environment during the compaction waits. If this process dies, the
-    /// folder has either the old file or the new one.
+    /// has the environment open, because that process would go on with the old file; another process that opened it
+    /// without a lock isn't noticed. A process that opens the environment with a lock during the compaction waits. If
+    /// this process dies, the folder has either the old file or the new one.
     package static func compact(at path: String) throws -> (bytesBefore: Int, bytesAfter: Int) {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
@@ -133,7 +132,7 @@ extension Environment {
         return sizes
     }
 
-    /// Flags that open a data file by its own path and without a lock. The caller has excluded other processes.
+    /// Flags that open a data file by its own path and without a lock. The caller holds the environment's lock.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
     private static func withHandle<Value>(
@@ -172,9 +171,8 @@ private struct EnvironmentLock: ~Copyable {
         file = opened
     }
 
-    /// Overwrites the magic number of the lock file, which invalidates the file. The first process that opens the
-    /// environment afterwards recreates the lock file. A process that was already waiting to open the environment finds
-    /// the file invalid, and tries again.
+    /// Overwrites the magic number of the lock file, which invalidates the file. The next process that locks the file
+    /// exclusively while it opens the environment recreates the file.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor

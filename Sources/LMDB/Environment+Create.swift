@@ -46,7 +46,7 @@ extension Environment {
     /// for example because the disk is full. Does nothing if the file can't be opened for another reason, for example
     /// because the user may not write it.
     ///
-    /// The path must not be open in this process, since closing the file would drop the process's locks on it.
+    /// The lock file must not be open in this process, since closing it would drop the process's locks on it.
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
         #if os(Linux)
             let file: OpenFile
@@ -58,7 +58,7 @@ extension Environment {
             let length = (Int(options.maximumReaders) + 2) * 64
             var status = stat()
             if fstat(file.descriptor, &status) == 0, Int(status.st_blocks) * 512 >= length { return }
-            // If the file system doesn't support the call, the space stays unreserved.
+            // After another error, the space stays unreserved.
             let descriptor = file.descriptor
             let code = FileSizeLimit.withoutSignal { posix_fallocate(descriptor, 0, off_t(length)) }
             withExtendedLifetime(file) {}

@@ -48,9 +48,9 @@ extension Environment {
     }
 
     /// Throws if a call that writes has failed, like `check`. If the map is full, throws `MapFull`, and sets
-    /// `isMapFull`, so that the next transaction enlarges the map.
+    /// `isMapFull`, so that a later transaction enlarges the map.
     func checkWrite(_ code: CInt) throws {
-        // If the disk is full, fewer bytes are written than requested, which LMDB reports as EIO.
+        // If the disk becomes full, fewer bytes may be written than requested, which LMDB reports as EIO.
         if code == EIO, isDiskFull { throw LMDBError(rawValue: ENOSPC) }
         if code == EIO, isFileFull { throw LMDBError(rawValue: EFBIG) }
         guard code == MDB_MAP_FULL else { return try check(code) }
@@ -92,7 +92,7 @@ extension Environment {
         }
     }
 
-    /// Enlarges the map after another process has written past its end. Returns false if the map stays as it is, for
+    /// Enlarges the map after another process has written past its end. Returns false if that isn't possible, for
     /// example because this process has another open transaction.
     func followMap() -> Bool {
         remap(besides: 1) { info in max(info.me_mapsize * 2, (info.me_last_pgno + 1) * pageSize * 2) }
@@ -104,9 +104,9 @@ extension Environment {
     @discardableResult
     package func releasePages() -> Bool { remap { $0.me_mapsize } }
 
-    /// Changes the map's size if exactly `own` transactions of this process are open: the map would move under any
-    /// other transaction. Returns false if the size wasn't set, for example because another number of transactions is
-    /// open, address space is lacking, the system refuses, or `size` returns nil. mdb_env_set_mapsize
+    /// Changes the map's size if exactly `own` transactions of this process are open or being begun: the map would move
+    /// under any other transaction. Returns false if the size wasn't set, for example because another number of
+    /// transactions is open, address space is lacking, the system refuses, or `size` returns nil. mdb_env_set_mapsize
     @discardableResult
     private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
         openTransactions.withLock { count in

@@ -2,9 +2,9 @@ internal import FetchIndexCLibrary
 
 // The size of a map: address space that is reserved before the file needs it.
 //
-// A map moves when it grows, which isn't possible while a transaction of this process is open, and a context keeps a
-// transaction open while it exists. So a map is usually far larger than its file: 1 TiB if a process has a few stores
-// open, and less if it has many, so that thousands of maps fit into the 128 TiB of a process.
+// A map moves when it grows, which isn't possible while a transaction of this process is open, such as a context's. So
+// a map is usually far larger than its file: 1 TiB if a process has a few stores open, and less if it has many, so that
+// thousands of maps fit into the 128 TiB of a process.
 extension Environment {
     private static let (leastReservation, mostReservation) = (1 << 34, 1 << 40)
     /// The address space that maps share. If n other environments are open, the next one gets 1 / (n + 1) of it, within

@@ -5,8 +5,9 @@ package import Synchronization
 
 /// An open LMDB environment: a folder with a data file, which is mapped into memory, and a lock file.
 ///
-/// A process opens the same files only once, because LMDB's file locks require it. Opening them again returns the same
-/// object. LMDB doesn't work on network file systems, because its locks are in shared memory.
+/// A process opens the same files only once, because LMDB's file locks require it. While they are open, opening them
+/// again returns the same object or throws. LMDB doesn't work on network file systems, because its locks are in shared
+/// memory.
 package final class Environment: Sendable {
     package struct Options: Sendable {
         package var durability = Durability.full
@@ -86,9 +87,9 @@ package final class Environment: Sendable {
 
     deinit { EnvironmentRegistry.close(opening: opening, gate) }
 
-    /// The number of free descriptors that opening requires. The environment takes three, and writers need one or two
-    /// for their locks. The Swift runtime needs a few for its first waiting task (epoll, eventfd, timerfd), and ends
-    /// the process if it gets none.
+    /// The number of free descriptors that opening requires. The environment takes up to three, and writers need one or
+    /// two for their locks. The Swift runtime needs a few for its first waiting task (epoll, eventfd, timerfd), and
+    /// ends the process if it gets none.
     private static let reservedDescriptors = 10
     private static let staleLockFile =
         "lock.mdb and data.mdb disagree on the newest transaction, and another process has the store open; close it in all processes"
@@ -113,11 +114,10 @@ package final class Environment: Sendable {
 
     /// Opens the environment with mdb_env_create and mdb_env_open. Tries again if another process interferes.
     ///
-    /// A repeated attempt first waits for the lock on the folder. So usually one process at a time tries, and it can
-    /// lock the lock file exclusively.
+    /// After an interference, it waits for the lock on the folder, so that usually one process at a time tries again.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
-        // On a read-only file system LMDB can't write the lock file, so the environment is opened without a lock.
+        // On a read-only file system LMDB can't write the lock file, so a read-only opening takes no lock.
         var isLocking = !(options.isReadOnly && access(path, W_OK) != 0 && errno == EROFS)
         var tries = 0
         var folder: OpenFile?
@@ -225,7 +225,7 @@ package final class Environment: Sendable {
 
 extension Environment {
     /// Frees the slots of readers whose processes died. Throws if the lock file counts more readers than it has room
-    /// for, which happens if the file was truncated while a process had it open. mdb_reader_check
+    /// for, for example because the file was truncated while a process had it open. mdb_reader_check
     private static func freeDeadReaders(of handle: OpaquePointer) throws {
         var info = MDB_envinfo()
         guard mdb_env_info(handle, &info) == MDB_SUCCESS, info.me_numreaders <= info.me_maxreaders else {

@@ -57,8 +57,8 @@ enum EnvironmentRegistry {
     /// The number of environments that this process has open.
     static var openCount: Int { state.withLock { $0.entries.count } }
 
-    /// Opens an environment, and creates it if the options allow it. Openings of different folders don't wait for each
-    /// other.
+    /// Opens an environment, and creates it if the options allow it. While one opening waits for a folder, other
+    /// folders can be opened.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
         // The environment is returned from the locked scope before it's released, because releasing it takes the same
         // locks.
@@ -86,7 +86,7 @@ enum EnvironmentRegistry {
     }
 
     /// Runs a body while this process has no environment open in a folder. Another thread that opens the folder
-    /// meanwhile waits. Throws `InUse` if this process has the environment open.
+    /// meanwhile waits. Throws `InUse` if this process has a file of the environment open.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
         var found = Found.nothing  // a found environment is released after the locks
         return try withGate(ofFolder: path) { gate in

@@ -29,7 +29,8 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether the system couldn't write a file. LMDB reports an incomplete write, for example on a full disk, as EIO.
+    /// Whether the code is one that failed writes to a file have. LMDB reports an incomplete write, for example on a
+    /// full disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 
@@ -87,8 +88,8 @@ func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     return true
 }
 
-/// Runs a call that writes. If the process has a file size limit, the signal of that limit is blocked during the call:
-/// LMDB writes pages of a large transaction already before its commit.
+/// Runs a call that writes. If the process may have a file size limit, the signal of that limit is blocked during the
+/// call: LMDB writes pages of a large transaction already before its commit.
 func write(in transaction: OpaquePointer?, _ call: () -> CInt) -> CInt {
     Environment.hasFileSizeLimit(transaction) ? FileSizeLimit.withoutSignal(call) : call()
 }

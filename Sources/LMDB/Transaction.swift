@@ -5,7 +5,7 @@ internal import Synchronization
 /// A read transaction: a snapshot of the environment.
 ///
 /// It may be used on any thread, by one thread at a time. While it's open, LMDB doesn't reuse the pages of its state,
-/// so writers make the file grow. If the environment was opened without a lock, other processes don't know of the
+/// so writers may make the file grow. If the environment was opened without a lock, other processes don't know of the
 /// transaction, and may reuse its pages.
 package struct ReadTransaction: ~Copyable {
     private let environment: Environment
@@ -40,7 +40,7 @@ package struct WriteTransaction: ~Copyable {
         environment.hasFileSizeLimit.store(FileSizeLimit.bytes != nil, ordering: .relaxed)
     }
 
-    /// Whether the transaction has written anything. If not, committing it does nothing.
+    /// Whether the transaction has written anything. If not, committing it writes nothing.
     package var hasWritten: Bool { environment.hasWritten.load(ordering: .relaxed) }
 
     deinit {
@@ -63,18 +63,18 @@ package struct WriteTransaction: ~Copyable {
 extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
-    /// Begins the write transaction; waits until no other thread or process has one open. First enlarges the map if
-    /// it's full or more than three quarters of it are used, unless this process has an open transaction. Throws
-    /// `EnvironmentMoved` if the environment's path no longer leads to its files.
+    /// Begins the write transaction; waits until no other thread or process has one open. First tries to enlarge the
+    /// map if a write found it full, or if more than three quarters of it are used, unless this process has an open
+    /// transaction. Throws `EnvironmentMoved` if the environment's path no longer leads to its files.
     package func beginWrite() throws -> WriteTransaction {
         try requireInPlace()
         makeRoom()
         return try WriteTransaction(self)
     }
 
-    /// Begins a transaction with mdb_txn_begin. First enlarges a map that a write found full. Readers do this too,
-    /// because the map couldn't grow for a later write of this process while the reader is open. If another process
-    /// wrote past the end of the map, enlarges the map and tries again.
+    /// Begins a transaction with mdb_txn_begin. First tries to enlarge a map that a write found full. Readers do this
+    /// too, because the map couldn't grow for a later write of this process while the reader is open. If another
+    /// process wrote past the end of the map, tries to enlarge the map and to begin again.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
         if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in

@@ -23,7 +23,7 @@ public struct Entity: Sendable {
         package var links: EntityLinks?
     }
 
-    /// The properties besides the declaration. Setting them costs O(number of slots).
+    /// The properties besides the declaration. Setting them makes a new definition.
     package var stored: Stored {
         get { definition.stored }
         set { definition = Definition(definition, stored: newValue) }
@@ -181,7 +181,8 @@ public struct Entity: Sendable {
             uniqueConstraints = constraints
             var related: [String: Int] = [:]
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
-                // A former name of a relationship is ignored if an attribute or another relationship has that name now.
+                // A former name of a relationship is ignored if an attribute has or had that name, or another
+                // relationship has it.
                 for former in relationship.formerNames where byName[former] == nil { related[former] = index }
             }
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
@@ -214,7 +215,7 @@ public struct Entity: Sendable {
         return slot
     }
 
-    /// The error for a name that neither an attribute nor a relationship has.
+    /// The error for a name that isn't found.
     package func unknownAttribute(_ attribute: String) -> ModelError {
         .unknownAttribute(entity: name, attribute: attribute, near: nearName(to: attribute))
     }

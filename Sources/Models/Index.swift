@@ -1,5 +1,5 @@
 /// An order of all objects of an entity. Every writer maintains the order in its own transaction, so that fetches can
-/// look objects up in it. An index makes each write O(log n) more expensive.
+/// look objects up in it. An index makes writes slower.
 public struct Index: Hashable, Sendable {
     public struct Key: Hashable, Sendable {
         public let attribute: String

@@ -116,7 +116,7 @@ extension Entity {
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
         // A list of one attribute makes that attribute unique. If the superentity has the attribute and doesn't make it
-        // unique, the list is kept, and the values are unique among the subentity's own objects only. The lists of a
+        // unique, the list is kept, and the values are unique among the subentity's objects. The lists of a
         // stored entity stay as they are.
         let declared = declarations.isEmpty ? uniqueAttributes : []
         let alone = Set(declared.filter { $0.count == 1 }.map { $0[0] }).filter {

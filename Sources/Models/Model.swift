@@ -45,7 +45,7 @@ public struct Model: Hashable, Sendable {
                 throw ModelError.invalid("an attribute of \(entity.name) has no name")
             }
             guard entity.slots.count <= 1 << 15 else {
-                throw ModelError.invalid("\(entity.name) has more than 32,768 attributes")
+                throw ModelError.invalid("\(entity.name) has more than 32,768 slots for attributes and relationships")
             }
             guard Set(names).count == names.count else {
                 throw ModelError.invalid("two attributes of \(entity.name) have the same name")

@@ -66,14 +66,14 @@ package final class KeySorter {
         }
     }
 
-    /// Calls the body with each key, in order. O(n log n).
+    /// Calls the body with each key that the sorter holds, in order. O(n log n).
     package func forEachSorted(_ body: (RawSpan) throws -> Void) throws {
         try Self.forEachSorted(of: [self], body)
     }
 
     /// Merges several sorters: calls the body with the `first` least of their keys, in order. O(n + k log k) for k of n
-    /// keys if all keys are in memory, otherwise O(n log n). Sorters that aren't sorted yet are sorted on one thread
-    /// each. If many keys of several sorters are merged, the merge runs on a second thread.
+    /// keys if all keys are in memory, otherwise O(n log n). Sorters that aren't sorted yet are sorted in parallel. If
+    /// many keys of several sorters are merged, the merge runs on a second thread.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {

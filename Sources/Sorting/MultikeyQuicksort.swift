@@ -20,7 +20,8 @@ enum MultikeyQuicksort {
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, first: Int = .max
     ) {
         load(entries, in: arena, depth: 0)
-        // Twice the depth of balanced partitions. If adversarial keys exceed this depth, they are sorted by comparison.
+        // More than twice the depth of balanced partitions. If adversarial keys exceed this depth, they are sorted by
+        // comparison.
         let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
         sort(entries, in: arena, depth: 0, limit: limit, first: first)
     }

@@ -3,7 +3,7 @@ package import FetchIndexPlatform
 /// The reason why keys can't be sorted.
 package enum SortingError: Error, Equatable, CustomStringConvertible {
     case noMemory
-    /// A system call on a temporary file failed, most likely because the disk is full.
+    /// A system call on a temporary file failed, for example because the disk is full.
     case fileFailed(SystemError)
     /// The bytes read from a temporary file aren't the bytes that were written there.
     case fileDamaged

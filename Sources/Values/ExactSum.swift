@@ -11,8 +11,8 @@ package struct ExactSum {
         case decimal
 
         var value: Int64 { self == .binary ? 1 << 32 : 1_000_000_000 }
-        /// The number of limbs that a sum of up to 2^40 numbers needs: from the lowest bit of the smallest double (or
-        /// the lowest digit of a decimal) to the highest bit of the sum.
+        /// A number of limbs that suffices for a sum of up to 2^40 numbers: from the lowest bit of the smallest double
+        /// (or the lowest digit of a decimal) to the highest bit of the sum.
         var limbCount: Int { self == .binary ? 70 : 36 }
         /// The exponent of the lowest limb's unit, as a power of 2 or 10.
         var scale: Int { self == .binary ? -34 * 32 : -15 * 9 }
@@ -92,7 +92,7 @@ package struct ExactSum {
         use(index..<index + 3)
     }
 
-    /// Adds 0.digits x 10^point. Returns false if a digit is outside of the range of the limbs.
+    /// Adds 0.digits x 10^point. Returns false if a digit is too high or too low for the limbs.
     package mutating func add(decimalDigits digits: some Collection<UInt8>, point: Int, isNegative: Bool) -> Bool {
         var place = point - 1 - base.scale
         guard place < 9 * (base.limbCount - 2), place - digits.count >= -1 else { return false }
@@ -145,8 +145,8 @@ package struct ExactSum {
 
     // MARK: Bytes
 
-    /// The maximum length of an encoded sum in bytes. A sum of integers needs only four limbs, because a sum of 2^40
-    /// integers has at most 103 bits.
+    /// The maximum length of an encoded sum in bytes. A sum of integers needs only four limbs, because the magnitude of
+    /// a sum of 2^40 integers is at most 2^103.
     package static func maximumLength(_ base: Base, ofIntegers: Bool) -> Int {
         3 + 4 * (ofIntegers ? 4 : base.limbCount)
     }

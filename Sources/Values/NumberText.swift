@@ -7,8 +7,8 @@ internal import FetchIndexCLibrary
 ///            ^   ^         significant digits 1 2 5; the unit of the last one is 10^(-1 - 3)
 package struct NumberText {
     package let isNegative: Bool
-    /// Whether the number has the form of numbers in most files: no plus, no leading zeros, digits on both sides of a
-    /// point. An exponent needs a point before it or a sign after its e, because 12E4 may be a code.
+    /// Whether the number has the form of numbers in most files: no leading plus, no needless leading zeros, digits on
+    /// both sides of a point. An exponent needs a point before it or a sign after its e, because 12E4 may be a code.
     package let isPlain: Bool
     /// The number of significant digits, without leading and trailing zeros; 0 for zero.
     package let significantCount: Int

@@ -16,8 +16,8 @@ internal import FetchIndexPlatform
 ///     url      0B | like string
 ///
 /// Descending order flips every bit, so that null comes last. The encoding is prefix-free: a value's bytes aren't the
-/// beginning of another value's, so values are compared before the bytes that follow them. The scheme is FoundationDB's
-/// tuple encoding, with descending order added.
+/// beginning of another value's, so values are compared before the bytes that follow them. The scheme follows
+/// FoundationDB's tuple encoding, with descending order added.
 package enum OrderKey {
     private static let nullTag: UInt8 = 0x02
 
@@ -199,8 +199,8 @@ extension OrderKey {
         return value(of: type, bytes).map { ($0, length) }
     }
 
-    /// Fast path for nearly all texts: decodes the text that a key begins with, if it isn't empty and has no escaped
-    /// bytes; otherwise nil.
+    /// Fast path for nearly all texts: decodes the text that a key begins with; nil if `lengthOfFirst` and `value` must
+    /// decode the key.
     private static func plainText(in key: RawSpan) -> String? {
         guard key.byteCount > 3, key.unsafeLoad(as: UInt8.self) == tag(.string) else { return nil }
         return key.withUnsafeBytes { bytes in

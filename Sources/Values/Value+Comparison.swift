@@ -23,8 +23,9 @@ package enum ValueOrdering: Sendable {
 
 extension Value {
     /// Compares two values that aren't null. Booleans, integers and doubles compare exactly by value, as do decimals
-    /// with integers and with whole doubles below 2^126. Decimals compare with the printed digits of other doubles, and
-    /// texts compare by code point. Returns nil if the types have no common order, or if one of the values is NaN.
+    /// with integers and with whole doubles below 2^126. Decimals compare with the printed digits of most other
+    /// doubles, and texts compare by code point. Returns nil if the types have no common order, or if one of the values
+    /// is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))
@@ -77,7 +78,7 @@ extension Value {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
         if let exact = Decimal(comparedWith: right) { return ValueOrdering(left, exact) }
-        // The double is so small that `Decimal` can't represent it: it's nearer to 0 than any nonzero decimal.
+        // `Decimal` can't represent the double, which is very small: it counts as nearer to 0 than any other decimal.
         if left == 0 { return right > 0 ? .ascending : .descending }
         return left > 0 ? .descending : .ascending
     }

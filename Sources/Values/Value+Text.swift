@@ -91,8 +91,8 @@ extension Value: CustomStringConvertible {
         "true": true, "false": false, "yes": true, "no": false, "1": true, "0": false,
     ]
 
-    /// Whether the whole text is [sign] digits [. digits] [e [sign] digits]. Foundation's parser ignores text after a
-    /// number.
+    /// Whether the whole text is [sign] digits [e [sign] digits], with at most one point before, in or after the first
+    /// digits. Foundation's parser ignores text after a number.
     private static func namesADecimal(_ text: String) -> Bool {
         var rest = text.utf8[...]
         func skipSign() { if rest.first == 43 || rest.first == 45 { rest = rest.dropFirst() } }

@@ -53,7 +53,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func thePageShowsTheOrdersRowsWhereverItIsScrolled() throws {
+    @Test func thePageShowsTheOrdersRowsAtSeveralScrollPositions() throws {
         try openRows()
         for place in [0, 5000, 10_000, 19_990] {
             try browser.run("browser.rows.show(\(place))")
@@ -212,7 +212,7 @@ struct BrowserTests {
     }
 
     /// Ten million rows need more height than browsers allow an element. Small steps must still go to the next rows.
-    @Test func anyOfTenMillionRowsCanBeScrolledTo() throws {
+    @Test func rowsOfAListOfTenMillionCanBeScrolledTo() throws {
         try openRows()
         try browser.run(
             """

@@ -193,7 +193,7 @@ import Testing
     }
 
     /// A request of a second client opens the order again. The first client, which listens, still gets the event.
-    @Test func eachListenerGetsTheEventOfAReplacedCache() throws {
+    @Test func aListenerGetsTheEventOfAReplacedCache() throws {
         _ = try events(until: "\"isReset\":true") {
             let other = OrderDefinition(entity: "Item", sortKeys: [SortKey("name", .descending)])
             try page.container.withOrder(other, .init(cacheName: "by group")) { _ in }

@@ -46,12 +46,12 @@ import Testing
         }
     }
 
-    @Test func aNumberMayEndInZeroBytes() {
+    @Test func aNumberMayEndWithAZeroByte() {
         #expect(varints([0x80, 0]).numbers == [0])
         #expect(varints([0x85, 0x80, 0, 3]).numbers == [5, 3])
     }
 
-    @Test func aTooLargeNumberThrows() {
+    @Test func aNumberOfElevenBytesThrows() {
         #expect(varints([UInt8](repeating: 0x80, count: 10) + [1]).isDamaged)
     }
 }

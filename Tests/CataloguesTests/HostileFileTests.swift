@@ -54,7 +54,7 @@ import Testing
             #expect(
                 error == "f "
                     + (format == .jsonl
-                        ? "has no objects; each line must be a JSON object"
+                        ? "has no objects with members; each line must be a JSON object"
                         : "is empty; its first line must name the columns"))
             #expect(Reading(format, "\u{FEFF}").error == error)
         }

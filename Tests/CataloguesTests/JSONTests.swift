@@ -15,7 +15,8 @@ import FetchIndexValues
 
     @Test(arguments: [
         ("nonsense", "1 there is no object"), ("[1]", "1 there is no object"), ("{\"a\":1", "7 there is the end"),
-        ("{\"a\":1} x", "9 there is more than one object"), ("{\"a\":1}{\"a\":2}", "8 there is more than one object"),
+        ("{\"a\":1} x", "9 there is something after the object"),
+        ("{\"a\":1}{\"a\":2}", "8 there is something after the object"),
         ("{\"a\":[1]}", "6 there is a list or an object"), ("{\"a\":{}}", "6 there is a list or an object"),
         ("{\"a\":1,\"a\":2}", "8 there is a second member \"a\""), ("{a:1}", "2 there is no member's name"),
         ("{\"a\" 1}", "6 there is no colon"), ("{\"a\":1,}", "8 there is no member's name"),
@@ -129,7 +130,7 @@ import FetchIndexValues
         #expect(reading.lines == [2, 5])
         #expect(reading.bad.isEmpty)
         #expect(reading.error == nil)
-        #expect(Reading(.jsonl, " \n\t").error == "f has no objects; each line must be a JSON object")
+        #expect(Reading(.jsonl, " \n\t").error == "f has no objects with members; each line must be a JSON object")
     }
 
     @Test func aFileWithoutAValidLineReportsItsFirstFault() {

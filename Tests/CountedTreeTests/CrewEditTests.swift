@@ -33,9 +33,8 @@ import Testing
         #expect(base.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
-    /// The store fails after a number of reads, on either thread. The edit throws the store's error, and the base is
-    /// unchanged.
-    @Test(arguments: [0, 1, 7, 40, 200]) func anEditThrowsTheErrorOfEitherThread(readsBeforeFailure: Int) throws {
+    /// The store fails after a number of reads. The edit throws the store's error, and the base is unchanged.
+    @Test(arguments: [0, 1, 7, 40, 200]) func anEditWithACrewThrowsTheErrorOfTheStore(readsBeforeFailure: Int) throws {
         var generator = SeededGenerator(seed: 5)
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()

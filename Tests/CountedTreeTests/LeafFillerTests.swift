@@ -7,7 +7,7 @@ import Testing
 @Suite struct LeafFillerTests {
     private static let capacity = 4072
 
-    /// One filler makes several leaves, like in a build.
+    /// One filler makes all leaves of a form, like in a build.
     @Test(arguments: NodeTests.Keys.allCases, NodeTests.seeds)
     func leavesOfAFillerEqualThoseOfANodeWriter(_ shape: NodeTests.Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

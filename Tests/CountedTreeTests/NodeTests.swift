@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// A key whose shared length is too small is read correctly, but a search doesn't find it. The check reports it.
+    /// A search doesn't find a key whose shared length is too small. The check reports it.
     @Test func theCheckReportsWrongSharedLengths() throws {
         let store = MemoryNodeStore(capacity: 256)
         for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {

@@ -8,7 +8,7 @@ private enum Operation: CaseIterable {
     case insert, remove, setWeight, batch, select, selectByWeight, rank, walk, sum
 }
 
-/// Random operations on a tree and on a sorted array, which must agree after each step.
+/// Random operations on a tree and on a sorted array, with the same results.
 @Suite struct RandomOperationTests {
     static let seeds: [UInt64] = Array(1...6)
 

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// The summary is longer than a node, like that of a sorter's entry that was damaged on disk.
+    /// The summary is longer than a node.
     @Test func addingAnEntryWithATooLongSummaryThrows() throws {
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), summarizer: Numbers())
         let summary = [UInt8](repeating: 0, count: 300)
@@ -204,8 +204,8 @@ import Testing
 }
 
 @Suite struct DamagedNodeTests {
-    /// One byte of one node at a time has its highest and lowest bit flipped, for all bytes of all nodes. Every
-    /// operation returns or throws, and never traps.
+    /// One byte of one node at a time has its highest and lowest bit flipped, for all bytes of all nodes. Operations
+    /// return or throw, and don't trap.
     @Test(arguments: [false, true]) func flippedBytesOfNodesNeverTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)

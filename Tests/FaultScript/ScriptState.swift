@@ -108,7 +108,7 @@ package enum ScriptStep: Sendable {
     case batchInsert([(key: String, row: ItemRow)])
     case batchUpdate(group: String, size: Int64)
     case batchDelete(sizes: ClosedRange<Int64>)
-    /// Builds a cache, or catches it up.
+    /// Opens a cache, which builds it or catches it up if needed.
     case open(ScriptCache)
     case rebuild(ScriptCache)
     case deleteCaches(ScriptCache?)

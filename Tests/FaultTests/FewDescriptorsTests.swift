@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Programs that use the library run out of descriptors, or have thousands of stores open.
+/// Programs that use the library run out of descriptors, or have many stores open.
 @Suite struct FewDescriptorsTests {
     private let runner: VictimRunner
     private var output: String { runner.folder.path + "/lines" }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(.disabled(if: isUnderSanitizer)) func aProcessCanHaveTwoThousandStoresOpen() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProcessCanHaveManyStoresOpen() throws {
         var limits = rlimit()
         #if canImport(Glibc)
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)

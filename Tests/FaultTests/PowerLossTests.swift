@@ -107,7 +107,7 @@ import FetchIndexRecords
             print("summary: \(TestSettings.crashes) power losses, full: \(saved) saved the transaction in flight")
         }
 
-        @Test func afterAPowerLossARelaxedStoreLacksTheLastTransactionAtMost() throws {
+        @Test func aRelaxedStoreLosesAtMostItsLastReturnedTransactionInAPowerLoss() throws {
             let recording = try Recording("relaxed", steps: 40)
             var lost = 0
             try crash(recording) { crash in
@@ -124,7 +124,7 @@ import FetchIndexRecords
 
         /// If LMDB created the data file in place, a power loss could leave half a file, which LMDB can't open and
         /// doesn't replace. So the library creates the file in a temporary folder and renames it.
-        @Test func afterAPowerLossDuringItsCreationAStoreOpens() throws {
+        @Test func aStoreOpensAfterAPowerLossDuringItsCreationOrFirstStep() throws {
             let recording = try Recording("full", steps: 1)
             try crash(recording, times: TestSettings.crashes / 2) { crash in
                 let (found, last) = try state(of: crash.image, crash.context)

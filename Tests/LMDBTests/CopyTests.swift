@@ -46,7 +46,7 @@ import Testing
             #expect(throws: SystemError.busy) { _ = try NewFile(at: path).path }
         }
         #expect(access(path + ".partial", F_OK) != 0, "a file that wasn't kept is removed")
-        // The partial file of a killed process is replaced, whatever its permissions.
+        // A partial file that was left is replaced, and the new file has the mode 600.
         try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: path + ".partial"))
         let file = try NewFile(at: path)
         try file.write(bytes.span.bytes)

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Entries that are read in blocks equal the entries of a walk.
+/// Entries of a table are read in blocks.
 @Suite struct EntryBlockTests {
     private let folder = TemporaryFolder()
 
@@ -106,7 +106,7 @@ import Testing
 
     /// A byte of a leaf page is changed. Either one of the two readings throws, or the blocks equal the entries of the
     /// walk.
-    @Test(arguments: 1...3 as ClosedRange<UInt64>) func readingADamagedPageInBlocksThrowsOrAgreesWithAWalk(seed: UInt64)
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func blocksOfADamagedTableEqualAWalkUnlessOneThrows(seed: UInt64)
         throws
     {
         var random = SeededGenerator(seed: seed)

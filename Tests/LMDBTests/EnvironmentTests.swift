@@ -38,8 +38,7 @@ import Testing
     }
 
     /// The first page of each value states a wrong number of pages. If LMDB deleted such a value, it would free that
-    /// many pages: four billion, which would take a minute and all memory; or three, the last of which is a page of
-    /// another value.
+    /// many pages: four billion, which could take all memory; or three, the last of which is a page of another value.
     @Test(arguments: [UInt32.max, 3]) func aLongValueWhosePagesAreMiscountedIsNotDeleted(count: UInt32) throws {
         let value = [UInt8](repeating: 7, count: 5000)
         do {
@@ -93,9 +92,9 @@ import Testing
         try writer.commit()
     }
 
-    /// After a write of a transaction has failed because the map is full, the transaction can't be committed, and its
-    /// error isn't called damage.
-    @Test func aTransactionThatFilledTheMapCannotBeCommitted() throws {
+    /// After a write of a transaction has failed because the map is full, further uses of the transaction throw, and
+    /// the error isn't called damage.
+    @Test func aTransactionThatFilledTheMapCannotBeUsedAnyMore() throws {
         var options = Environment.Options()
         options.mapSize = 1 << 18
         let environment = try Environment.open(at: folder.path, options: options)

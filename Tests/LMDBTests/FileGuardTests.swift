@@ -38,7 +38,7 @@ import Testing
 
     private func writeData(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: dataFile)) }
 
-    @Test func foldersPipesDevicesAndLinksInPlaceOfAFileAreRefused() throws {
+    @Test func foldersPipesAndLinksInPlaceOfAFileAreRefused() throws {
         let files = FileManager.default
         for path in [dataFile, lockFile] {
             let name = path.hasSuffix("data.mdb") ? "data.mdb" : "lock.mdb"
@@ -47,7 +47,7 @@ import Testing
             #expect(refusal() == .foreign("its \(name) is a folder"))
             try files.removeItem(atPath: path)
             try #require(mkfifo(path, 0o600) == 0)
-            #expect(refusal() == .foreign("its \(name) is a pipe or a device"))
+            #expect(refusal() == .foreign("its \(name) is a pipe, a socket or a device"))
             try files.removeItem(atPath: path)
             try files.createSymbolicLink(atPath: path, withDestinationPath: folder.path + "/kept")
             #expect(refusal() == .foreign("its \(name) is a symbolic link"))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func inconsistentMetaPagesAreRefused() throws {
+    @Test func damagedMetaPagesAreRefused() throws {
         let whole = try data()
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
             Issue.record("data.mdb is missing")
@@ -181,7 +181,7 @@ import Testing
     }
 
     /// If a started program inherited the descriptors, it would keep the files open, and the lock of the `NewFile`.
-    @Test func startedProgramsDoNotInheritTheFiles() throws {
+    @Test func openFilesAreMarkedToBeClosedInStartedPrograms() throws {
         let environment = try Environment.open(at: folder.path)
         let reader = try environment.beginRead()
         let copy = try NewFile(at: folder.path + "/copy")

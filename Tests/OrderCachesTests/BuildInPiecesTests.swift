@@ -115,8 +115,8 @@ import FetchIndexValues
         try expectRight(caches.open("rows", request()))
     }
 
-    /// Nodes of a killed build are not reported as damage.
-    @Test func theNextBuildRemovesTheNodesOfAKilledBuild() throws {
+    /// The nodes of an unfinished build, such as a killed process leaves, are not reported as damage.
+    @Test func theNextBuildRemovesTheNodesOfAnUnfinishedBuild() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         let left = try #require(try test.store.snapshot().markedBuild())
@@ -124,7 +124,7 @@ import FetchIndexValues
         #expect(try CacheDirectory.strayCaches(in: test.store.snapshot()) == [])
         #expect(try test.store.snapshot().check() == [])
 
-        // This build needs only one transaction.
+        // This build writes its nodes in one transaction.
         _ = try caches.open("small", order.request())
         #expect(try test.store.snapshot().markedBuild() == nil)
         let numbers = try LMDBNodeStore.caches(in: test.store.snapshot())

@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// The order has enough records for several threads; some of them were deleted.
-    @Test func anOrderIsTheSameOnAnyNumberOfThreads() throws {
+    /// The store has enough records for several threads, although some were deleted.
+    @Test func anOrderIsTheSameOnOneThreadAndOnSeveral() throws {
         var generator = SeededGenerator(seed: 15)
         let order = TestOrder(hasSections: true, sectionOrder: .byCount())
         var contents: [SectionContents] = []

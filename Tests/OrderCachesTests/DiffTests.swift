@@ -7,7 +7,7 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct FewestMovesTests {
-    @Test(arguments: 1...300) func aDiffGivesTheNewOrderWithTheFewestMoves(seed: UInt64) throws {
+    @Test(arguments: 1...300) func theFewestItemsMoveAndTheOthersKeepTheirOrder(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let oldCount = Int.random(in: 0...14, using: &generator)
         let old = Array(0..<oldCount)
@@ -33,7 +33,7 @@ import Testing
     }
 }
 
-/// The events between two states. A failure message shows the old rows, the change and the new rows side by side.
+/// The events between two states.
 @Suite struct OrderDiffTests {
     /// Applies random edits to an order in memory. The change must lead from the old rows to the new ones. Sorting and
     /// grouping all rows again gives the expected new rows.
@@ -109,8 +109,8 @@ struct TestState {
     }
 }
 
-/// The defects of a change, one sentence each: it must lead from the old rows to the new ones, report every change
-/// once, report nothing that did not change, and move as few rows as possible.
+/// The defects of a change, one sentence each: it must lead from the old rows to the new ones, report every changed row
+/// once, report no unchanged row as updated, and move as few rows and sections as possible.
 func defects(
     of change: OrderChange<RecordKey>, from old: TestState, to new: TestState, _ order: TestOrder
 ) -> [String] {

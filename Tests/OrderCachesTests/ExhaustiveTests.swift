@@ -9,7 +9,7 @@ import Testing
 
 /// All single edits of small lists, and all pairs of edits of different objects. A pair is applied in one batch.
 @Suite struct ExhaustiveTests {
-    /// The number of rows of the largest lists, which the environment variable FETCHINDEX_TEST_ROWS sets.
+    /// The number of rows of the largest lists, which the environment variable FETCHINDEX_TEST_ROWS can set.
     static let rows = TestSettings.rows
 
     static let orders = [

@@ -6,7 +6,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Aggregates of integers, compared with 128-bit arithmetic. Most of them take a fast path, the rest a general one.
+/// Aggregates of integers, compared with 128-bit arithmetic. Some of them take a fast path, the rest a general one.
 @Suite struct IntegerSummaryTests {
     private static let forms = [(true, false), (false, true), (true, true), (false, false)].map {
         SummaryForm(.integer, keepsSum: $0, keepsExtremes: $1)

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// If a node has an overflow page of its own, a change of the node doesn't write other nodes.
+    /// If a node has an overflow page of its own, a change of another node doesn't write it.
     @Test func aNodeThatIsAtLeastAQuarterFullHasItsOwnPage() throws {
         let test = try TestStore(model: TestRow.model)
         guard try test.store.environment.information().pageSize == 4096 else { return }

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Prepares a cache on two threads.
+    /// Prepares a cache with a crew.
     private func prepare(
         _ cache: CacheRequest, for changes: [RecordChange], in snapshot: Snapshot
     ) throws -> CacheEngine.PreparedOrders {

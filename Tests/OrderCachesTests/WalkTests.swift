@@ -115,8 +115,8 @@ import FetchIndexValues
         }
     }
 
-    /// On any number of threads, the body gets exactly the members before the failing record, as if records were read
-    /// one by one.
+    /// On one thread and on several, the body gets exactly the members before the failing record, as if records were
+    /// read one by one.
     @Test(arguments: [1, 2, 5], [1, 100, 8193, 50_000] as [UInt64])
     func aFailingRecordStopsAWalkAfterTheMembersBeforeIt(threads: Int, failing: UInt64) throws {
         let test = try store(threads: threads)

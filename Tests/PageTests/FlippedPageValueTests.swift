@@ -7,8 +7,8 @@ import Testing
 
 @testable import FetchIndexLMDB
 
-/// In each round, the byte at one offset is flipped in all values of a table, or in a single value. `check` must name
-/// each damaged value and no other one, and opening and reading must not end the process.
+/// In each round, the byte at one offset is changed in all values of a table that are long enough, or in a single
+/// value. `check` must name each damaged value and no other one, and opening and reading must not end the process.
 @Suite struct FlippedPageValueTests {
     /// The number of rounds for each group of values: FETCHINDEX_TEST_FLIPS, which may be "all".
     private static let flips = TestSettings.flips ?? 6

@@ -8,7 +8,7 @@ import FetchIndexValues
 
 @testable import FetchIndexLMDB
 
-/// The map becomes full in the middle of each kind of transaction.
+/// The map becomes full during transactions of many kinds.
 @Suite struct FullMapTests {
     private let sample: SampleStore
 

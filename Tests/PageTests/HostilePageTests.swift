@@ -5,7 +5,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Pages are forged. The page walk must report each defect, and must end.
+/// Pages are forged, or damaged at random. The page walk must end, and report the forgeries.
 @Suite struct HostilePageTests {
     let data: [UInt8]
 

@@ -4,7 +4,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `check` reports truncated files and overwritten pages, and they must not end the process.
+/// Files are cut off, and pages are overwritten. The damage must not end the process.
 @Suite struct OverwrittenPageTests {
     let sample: SampleStore
     let file: DamagedFile
@@ -79,7 +79,7 @@ import Testing
         #expect(try file.defects() == [])
     }
 
-    /// Single pages are replaced by older versions of themselves. Each older version is a valid page, so `check`
+    /// Single pages are replaced by older versions of themselves. An older version may be a valid page, so that `check`
     /// notices it only by the pages that it leads to, or by counts, checksums or caches that don't match. `check` may
     /// overlook an older leaf that has the same number of nodes. An older meta page need not be reported, but must not
     /// end the process.

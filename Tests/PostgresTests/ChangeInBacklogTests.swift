@@ -14,8 +14,8 @@ import Testing
         try followed.check()
     }
 
-    /// Rows from before the changes arrive after the follower has noticed the changes, in later groups of transactions;
-    /// the follower may end after the first group. The store must equal the table.
+    /// Rows from before the changes arrive after the follower has noticed the changes, in later groups of transactions.
+    /// In one case, the follower ends between the groups, and another one continues. The store must equal the table.
     @Test(arguments: [false, true]) func olderRowsOfABacklogAreNotWrittenOverACopy(isKilled: Bool) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
@@ -27,7 +27,7 @@ import Testing
         try connection.execute("INSERT INTO public.t VALUES (50, 50)")
         try connection.execute("ALTER TABLE public.t ADD c integer DEFAULT 7")
         if isKilled {
-            // This follower ends after the first group, and the next one continues.
+            // This follower ends early, and the next one continues.
             var options = FollowOptions()
             (options.groupLength, options.endsWhenCurrent) = (2, true)
             var count = 0

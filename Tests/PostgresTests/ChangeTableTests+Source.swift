@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// What the source's programs and its server may do while a store follows by the change table.
+/// Setups, writers, crashes and type changes in the source, while a store follows by the change table.
 extension ChangeTableTests {
     @Test func followersContinueAfterTheSetupIsRunAgain() throws {
         let (followed, connection) = try table()
@@ -61,8 +61,8 @@ extension ChangeTableTests {
         #expect(throws: SourceError.self) { try server.run("TRUNCATE fetchindex.changes") }
     }
 
-    /// If synchronous_commit is off, a crash may undo transactions that were visible, and later transactions then get
-    /// the same numbers. The store must equal the table after each crash.
+    /// If synchronous_commit is off, a crash may undo transactions that were visible, and later transactions may then
+    /// get the same numbers. The store must equal the table after each crash.
     @Test func theStoreEqualsTheTableAfterACrashHasUndoneTransactions() throws {
         let server = try TestServer(["synchronous_commit=off", "wal_writer_delay=1s", "fsync=on"])
         defer { server.stop() }

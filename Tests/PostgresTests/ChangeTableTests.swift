@@ -57,7 +57,7 @@ import Testing
     }
 
     /// A transaction begins first and commits last. Its changes are read once, after its commit.
-    @Test func transactionsMayCommitInAnyOrder() throws {
+    @Test func aTransactionThatCommitsLateIsReadOnceAfterItsCommit() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
         let slow = try Connection(followed.address)
@@ -74,7 +74,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    @Test func keysOfManyTypesAreFound() throws {
+    @Test func rowsWithKeysOfManyTypesAreFollowed() throws {
         for (type, keys) in [
             ("text", "'a''b', '\\\\N'"),
             ("timestamptz", "'2024-03-01 12:00+09', '2024-03-01 12:00:00.123456+00'"),

@@ -23,8 +23,8 @@ extension FollowFaultTests {
         #expect(!follower.isRunning)
     }
 
-    /// The connection for commands is cut once while the follower works. One row is missing in the store. The stream
-    /// sends the row's update without the large value, so the row must be read from the source.
+    /// The connection for commands is cut once, when the follower begins its work. One row is missing in the store. The
+    /// stream sends the row's update without the large value, so the row must be read from the source.
     @Test func aLostCommandConnectionLosesNoChanges() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)

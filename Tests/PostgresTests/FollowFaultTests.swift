@@ -248,7 +248,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// Each run is interrupted after some ranges of the copy, and rows change before the next run.
+    /// Runs are interrupted during the copy, and rows change before the next run.
     @Test func aFollowerContinuesAnInterruptedCopy() throws {
         var random = SeededGenerator(seed: 21)
         let followed = try start(TestServer.shared())

@@ -8,7 +8,7 @@ import FetchIndexValues
 
 /// Stores follow tables of a real server by its log.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowTests {
-    @Test func valuesOfManyTypesArrive() throws {
+    @Test func copiedAndStreamedValuesOfManyTypesAreStored() throws {
         let (followed, connection) = try Followed.database(
             """
             CREATE TYPE public.mood AS ENUM ('sad', 'happy'); CREATE DOMAIN public.price AS numeric(8,2);

@@ -34,7 +34,7 @@ struct Followed {
 
     struct NeverCurrent: Error {}
 
-    /// Follows until the store has everything that the source has now. Returns the events.
+    /// Follows until the store has everything that the source has now. Returns most events, as texts.
     @discardableResult
     func follow(_ tables: [String] = [], _ change: (inout FollowOptions) throws -> Void = { _ in }) throws -> [String] {
         var options = FollowOptions()

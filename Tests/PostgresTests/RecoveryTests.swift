@@ -3,7 +3,7 @@ import Testing
 
 /// What a follower remembers between its attempts, tested without a server.
 @Suite struct RecoveryTests {
-    @Test func losingChangesAgainBeforeTheStoreIsConsistentEndsFollowing() {
+    @Test func changesLostAgainBeforeTheStoreIsConsistentCauseNoCopy() {
         var recovery = Recovery(copiesAgain: false)
         let first = recovery.copyAgain(isConsistent: true)
         #expect(first && recovery.copiesAgain)
@@ -14,7 +14,7 @@ import Testing
         #expect(!second && third)
     }
 
-    @Test func losingChangesDuringARequestedCopyEndsFollowing() {
+    @Test func changesLostDuringARequestedCopyCauseNoFurtherCopy() {
         var recovery = Recovery(copiesAgain: true)
         let helps = recovery.copyAgain(isConsistent: true)
         #expect(!helps)

@@ -58,7 +58,7 @@ import Testing
         #expect(String(decoding: try encoder.encode(source), as: UTF8.self) == text)
     }
 
-    /// Earlier versions also stored the last key of a further copy, which begins with the first row. It must be
+    /// Earlier versions also stored the last key of a further copy, which begins with the first row. The key must be
     /// ignored.
     @Test func aStoredKeyOfAFurtherCopyIsIgnored() throws {
         let text = Self.source([Self.table("t", ("", "7", false, true))])
@@ -98,7 +98,7 @@ import Testing
         #expect(state == .due(.first(through: "7"), after: nil) && state.hasBegun && state.key == "7")
     }
 
-    @Test func aFurtherCopyBeginsWithTheFirstRowAndReplacesAllRows() {
+    @Test func aFurtherCopyBeginsWithTheFirstRowAndDeletesRowsThatAreGone() {
         for begun in [CopyState.new, .due(.first(through: "7"), after: nil), .copied] {
             var state = begun
             state.requireCopy()

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Tables change in ways that the rows of the stream don't show.
+/// Tables and publications change, often in ways that the rows of the stream don't show.
 @Suite(.enabled(if: TestServer.isInstalled)) struct TableChangeTests {
     private struct Change: CustomTestStringConvertible {
         let table: String
@@ -206,7 +206,7 @@ import Testing
         let (followed, connection) = try followedTable()
         try connection.execute(
             "ALTER TABLE public.t ALTER a SET STORAGE EXTERNAL; UPDATE public.t SET a = repeat('v' || id, 3000)")
-        // The first follower ends after a few ranges of its copy.
+        // The first follower ends during its copy.
         var ranges = 0
         var options = FollowOptions()
         (options.address, options.tables, options.rangeLength) = (followed.address, [try TableChoice("t")], 2)

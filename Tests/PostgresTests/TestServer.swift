@@ -55,7 +55,7 @@ final class TestServer {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let end = Date() + 60
-        // After a crash, processes that have not ended yet keep a new server from starting.
+        // After a crash, processes that have not ended yet may keep a new server from starting.
         repeat {
             let process = try Child(
                 "/usr/bin/env",
@@ -194,7 +194,7 @@ final class TestServer {
 extension TestServer {
     nonisolated(unsafe) private static let made = Result { try TestServer() }
 
-    /// The server of all tests that don't stop it. It ends with the process.
+    /// The server that most tests share. It ends with the process.
     static func shared() throws -> TestServer {
         _ = endsWithProcess
         return try made.get()

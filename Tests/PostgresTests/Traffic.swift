@@ -3,7 +3,7 @@ import FetchIndexPostgresSource
 import Synchronization
 import FetchIndexTestSupport
 
-/// Writers that change two tables of a source at random, in transactions of all kinds, until they are stopped. `held`
+/// Writers that change two tables of a source at random, in transactions of many kinds, until they are stopped. `held`
 /// pauses them between transactions, so that the source's state can be compared with a store.
 final class Traffic: @unchecked Sendable {
     static let tables = [
@@ -22,7 +22,7 @@ final class Traffic: @unchecked Sendable {
     private let failure = Mutex<(any Error)?>(nil)
     private let committed = Atomic(0)
 
-    /// The codes of errors that concurrent transactions may meet.
+    /// The codes of the conflicts that a transaction may meet.
     private static let expected = ["40P01", "40001", "23505"]
 
     init(_ address: String, writers: Int, seed: UInt64) {
@@ -97,7 +97,7 @@ final class Traffic: @unchecked Sendable {
                 for command in commands { try open.execute(command) }
                 committed.add(1, ordering: .relaxed)
             } catch let error as SourceError {
-                // The server was killed, or another transaction conflicted.
+                // The connection was lost, or the transaction met a conflict.
                 guard error.kind == .connection || Self.expected.contains(error.code ?? "") else { throw error }
                 if error.kind == .connection {
                     connection = nil

@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// After errors that end following, and in other difficult situations, following can continue.
+/// Following goes on after errors and in other difficult situations.
 @Suite(.enabled(if: TestServer.isInstalled)) struct WayOutTests {
     private func requireEqual(
         _ followed: Followed, _ columns: String..., table: String = "public.t",
@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    /// The rows' commits were still waiting for a standby when an earlier process stored the rows. A copy of a later
-    /// process must wait until the commits are visible.
-    @Test func aCopyWaitsUntilCommitsThatAnEarlierProcessReceivedAreVisible() throws {
+    /// The rows' commits were still waiting for a standby when an earlier follower stored the rows. A copy of a later
+    /// follower must wait until the commits are visible.
+    @Test func aCopyWaitsUntilCommitsThatAnEarlierFollowerReceivedAreVisible() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// By this record, a publication can still be dropped if the follower that created it was killed.
-    @Test func theStoreRecordsThePublicationBeforeCreatingIt() throws {
+    @Test func thePublicationIsRecordedInTheStoreBeforeItIsCreated() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)",
             "CREATE FUNCTION public.refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no publications'; END $$",

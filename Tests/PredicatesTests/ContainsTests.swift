@@ -37,7 +37,7 @@ import Testing
     /// The pattern's rarest byte is its first or its last byte, or occurs several times. The text ends with the
     /// pattern; the text without its last byte doesn't contain it.
     @Test(arguments: [("zab", "eezab"), ("abz", "abz"), ("zz", "zaz zz"), ("z", "z"), ("az", "zzzaz")])
-    func aPatternIsFoundWhereverItsRarestByteIs(pattern: String, text: String) throws {
+    func aPatternIsFoundWhetherItsRarestByteIsFirstOrLast(pattern: String, text: String) throws {
         #expect(try BytePattern(Array(pattern.utf8)).isContained(in: Array(text.utf8).span.bytes))
         #expect(try !BytePattern(Array(pattern.utf8)).isContained(in: Array(text.utf8.dropLast()).span.bytes))
     }

@@ -4,8 +4,8 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// NSPredicate formats with keys of Foundation's classes, with names of these classes in casts, and with empty texts
-/// and nulls.
+/// NSPredicate formats with keys of Foundation's classes, with names of these classes in casts, and with empty texts,
+/// nulls and decimals.
 @Suite struct FoundationKeyTests {
     private func holds(_ format: String, _ values: [String: PredicateValue] = [:]) throws -> Bool {
         try FetchPredicate(format: format, argumentArray: []).evaluate(with: .dictionary(values))

@@ -22,7 +22,7 @@ import FetchIndexValues
     @Test(arguments: [
         "NOT ", "(", "n == -", "n == {", "n == 1 + (", "t.", "ANY ", "SUBQUERY(", "n == abs(", "n == 1 ** ",
     ])
-    func aTooDeeplyNestedPredicateIsAnError(part: String) {
+    func aPartRepeatedFiftyThousandTimesIsAnError(part: String) {
         let format = String(repeating: part, count: 50_000)
         #expect(throws: FetchPredicateError.self) { try holds(format) }
     }
@@ -48,8 +48,8 @@ import FetchIndexValues
         }
     }
 
-    /// The text is one character of a million scalars. The pattern matches at each scalar, but at no boundary of a
-    /// character. The search must end with an error.
+    /// The text is one character of about a million scalars. The pattern's text occurs half a million times, but not at
+    /// the boundary of a character. The search must end with an error.
     @Test func tooManyMatchesInsideACharacterAreAnError() throws {
         let marks = String(repeating: "\u{301}", count: 500_000)
         let error = #expect(throws: FetchPredicateError.self) {

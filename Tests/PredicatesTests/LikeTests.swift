@@ -43,8 +43,7 @@ import FetchIndexValues
             [["a", "b"], ["a", "b", "影", "か"], ["e", "\u{301}", "か", "\u{3099}", "\r", "\n"]], [[]], seed: seed)
     }
 
-    /// A wildcard takes a character that folds to several as one character. Composed and decomposed characters are
-    /// equal.
+    /// A wildcard takes a character that folds to several as one character.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func wildcardsMatchWholeCharactersUnderFolding(seed: UInt64)
         throws
     {

@@ -4,8 +4,8 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// All ways to evaluate a predicate, and the conclusions that a plan draws from a predicate, are compared with a plain
-/// evaluator.
+/// Predicates evaluated on a dictionary, compiled and by parts, and the conclusions that a plan draws from a predicate,
+/// are compared with a plain evaluator.
 @Suite struct PlainEvaluationTests {
     private static let seeds = 1...(TestSettings.isLong ? 200 : 10) as ClosedRange<UInt64>
 
@@ -20,7 +20,7 @@ import FetchIndexValues
         ValueRow(object: .dictionary(row.mapValues { .one($0) }), names: PlainPredicate.names)
     }
 
-    @Test(arguments: seeds) func everyWayToEvaluateAgreesWithAPlainEvaluator(seed: UInt64) throws {
+    @Test(arguments: seeds) func parsedCompiledAndPartwiseEvaluationAgreeWithAPlainEvaluator(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var holdCount = 0
         for round in 0..<100 {

@@ -3,7 +3,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// Random predicates over a few attributes, and a plain evaluator as the oracle for all other ways to evaluate them.
+/// Random predicates over a few attributes, and a plain evaluator as the oracle for other ways to evaluate them.
 struct PlainPredicate {
     /// The attributes by slot. Values of `gone` are missing.
     static let names = ["i", "r", "t", "u", "gone"]

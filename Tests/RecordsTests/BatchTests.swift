@@ -53,7 +53,7 @@ import FetchIndexValues
         try Self.parts.entities[0].record([code.map(Value.string) ?? .null, .integer(Int64(price))])
     }
 
-    /// The batches have several parts and zones, and nulls. The last one ends at a taken key.
+    /// Together, the batches have several zones, and nulls. Each has several parts. The last one ends at a taken key.
     @Test func insertingALongBatchEqualsInsertingItsRecordsOneByOne() throws {
         let pair = try BatchPair(model: Self.parts)
         var records = try (0..<20_000).map { try part($0 % 3 == 0 ? nil : "\($0 * 7919 % 20_011)", $0 % 5) }
@@ -67,7 +67,7 @@ import FetchIndexValues
         #expect(try pair.batched.store.snapshot().check() == [])
     }
 
-    /// Batches repeat the stored records in the order of the objects, with more differences each time.
+    /// Batches repeat the stored records in the order of the objects, some of them with differences.
     @Test(arguments: 1...(TestSettings.isLong ? 40 : 4) as ClosedRange<UInt64>)
     func repeatingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

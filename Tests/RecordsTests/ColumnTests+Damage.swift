@@ -36,7 +36,7 @@ extension ColumnTests {
             if isRead { try skipped(Self.kind, "kind-1", defect) }
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["1 zone was missing or wrong: rebuilt"], "\(done)")
+            #expect(done == ["1 zone was missing or wrong: corrected"], "\(done)")
             #expect(try stored(key) == right && columns() == all && snapshot.check() == [])
         }
         for place in [0, 1, 3, 10, 30, 4000, right.count - 1] {
@@ -72,7 +72,7 @@ extension ColumnTests {
         try damage("counts 8192 objects, but has 8191", isRead: false) { view, table in
             try view.put(changed { $0[$0.count - 8192] = 1 }, for: key.bytes, in: table)
         }
-        try damage("the column of slot 1 in zone 5 of entity 0 belongs to no zone") { view, table in
+        try damage("the column of slot 1 in zone 5 of entity 0 is not listed by a zone") { view, table in
             let stray = TextColumnKey(ZoneKey(entity: 0, index: 5), slot: Self.kind)
             try view.put(right, for: stray.bytes, in: table)
         }

@@ -107,8 +107,8 @@ import FetchIndexValues
     }
 
     /// Writes batches, and single insertions (some with given object numbers), updates and deletions, in transactions
-    /// of all sizes, some of which are dropped. After each commit, `check` reports nothing, and scans read all matching
-    /// objects.
+    /// of different sizes, some of which are dropped. After each commit, `check` reports nothing, and scans read all
+    /// matching objects.
     @Test(arguments: 1...(TestSettings.isLong ? 8 : 2) as ClosedRange<UInt64>) func columnsFollowRandomWrites(
         seed: UInt64
     ) throws {
@@ -165,7 +165,7 @@ import FetchIndexValues
             try skipped(Self.kind, "kind-2", comment)
             try skipped(Self.title, "title 1", comment)
         }
-        // An object is counted once for each scan that skips it.
+        // `left` counts the objects that the first two scans of each round have skipped.
         #expect(left > 20_000, "seed \(seed): \(left)")
         // Full zones have columns, but not of titles.
         let whole = try zones().filter { $0.value.coded.end == Int(Zone.length) }

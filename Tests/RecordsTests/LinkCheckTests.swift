@@ -109,7 +109,7 @@ import FetchIndexValues
         #expect(
             try check() == [
                 "Book 2: its relationship author has no link to Author 1",
-                "links to Author 1 are counted as 2, but there are 1", "there are 7 links for 8 related objects",
+                "links to Author 1 are counted as 2, but there are 1", "there are 7 links for 8 references",
             ])
         #expect(throws: StoreError.corrupted("links to Author 1 are counted as 2, but there are 1")) {
             try holders(of: 1)

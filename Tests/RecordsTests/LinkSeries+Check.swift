@@ -105,8 +105,8 @@ extension LinkSeries {
     // MARK: Two states
 
     /// Reconstructs the state before a commit from the state after it and its changes, and expects the links of the
-    /// real state before it. Expects that the changes lead to all objects from which a path leads to other objects than
-    /// before.
+    /// real state before it. Expects that the changes lead to all objects that exist in both states and from which a
+    /// path leads to other objects than before.
     func checkStateBefore(_ snapshot: Snapshot, _ old: LinkGraph, _ before: Snapshot, _ comment: String) throws {
         var changes: [RecordChange] = []
         for entity in snapshot.model.entities.indices {
@@ -131,8 +131,8 @@ extension LinkSeries {
         }
         let changed = Set(changes.map(\.object))
         for (entity, names) in Self.paths {
-            // Under no action, a path that ends with a reference also leads to keys of deleted objects, which the graph
-            // doesn't have. So such paths aren't compared.
+            // Under no action, a book may still refer to a deleted author, which the graph doesn't have. So paths that
+            // end with `author` aren't compared.
             if graph.rule == .noAction && names.last == "author" { continue }
             let path = try #require(try RelatedPath.following(names, from: entity, in: snapshot.model))
             var starts = changed

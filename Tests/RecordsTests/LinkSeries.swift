@@ -69,7 +69,7 @@ final class LinkSeries {
 
     private func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
 
-    /// One of these numbers; sometimes nil, and sometimes a number that no object has.
+    /// One of these numbers; sometimes nil, and sometimes 99.
     private func anyNumber(of numbers: some Sequence<UInt64>) -> UInt64? {
         switch int(0...7) {
         case 0: nil

@@ -9,7 +9,7 @@ import Testing
 /// `check` names each part of the log that is damaged, misplaced or missing.
 @Suite struct LogCheckTests {
     private let test: TestStore
-    /// A log of six commits, each with a header and one part: three insert an object, and three update it.
+    /// A log of six commits, each with a header and one part: three insert an object each, and three update one each.
     private var parts: [LogKey: [UInt8]] = [:]
 
     init() throws {
@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    /// Two commits exchange their parts. Their counts are equal, so only the checksums, which cover the keys, show it.
+    /// Two commits exchange their headers, and then their parts. Their counts are equal, so only the checksums, which
+    /// cover the keys, show it.
     @Test func aMisplacedPartOfTheLogIsReported() throws {
         for part in 0...1 as ClosedRange<UInt32> {
             let keys = [LogKey(commit: 4, part: part), LogKey(commit: 5, part: part)]

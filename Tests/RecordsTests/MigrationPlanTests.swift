@@ -120,8 +120,7 @@ import FetchIndexValues
             #expect(after.contents == before.contents, "a free change touches no record")
             #expect(after.commit == before.commit)
         } else {
-            // A pass is a commit whose log has no changed objects, so caches that don't use the changed attributes stay
-            // valid.
+            // A pass is a commit whose log has no changed objects.
             #expect(after.commit == before.commit + 1)
             let snapshot = try test.store.snapshot()
             try snapshot.netChanges(of: 0, from: before.commit) { Issue.record("\($0)") }

@@ -39,7 +39,7 @@ import FetchIndexValues
                     for right in [ExpressionSyntax.value(other), .attribute("other")] {
                         let operand = comparator == .isIn ? .list([right, .value(values[0])]) : right
                         let syntax = PredicateSyntax.comparison(Comparison(.attribute("one"), comparator, operand))
-                        // A text search in numbers is refused when it is compiled.
+                        // Some text searches are refused when they are compiled.
                         guard
                             let compiled = try? CompiledPredicate(
                                 syntax,

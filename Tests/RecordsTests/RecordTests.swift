@@ -54,7 +54,7 @@ import FetchIndexValues
         }
     }
 
-    /// The record has decimal texts that `Decimal` wouldn't write, some of them damaged. Each order key must be that of
+    /// Records have decimal texts that `Decimal` wouldn't write, some of them damaged. Each order key must be that of
     /// the value which `Decimal` reads. If `Decimal` can't read the text, making the key must throw.
     @Test func unusualDecimalTextsHaveTheKeysOfTheirValues() throws {
         let texts = [
@@ -78,7 +78,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aUUIDIsReadOnlyIfItHas16Bytes() throws {
+    @Test func uuidsOfOtherLengthsThan16BytesAreRefused() throws {
         for count in [0, 15, 16, 17] {
             var builder = RecordBuilder(slots: 1, byteCount: count)
             let bytes = [UInt8](repeating: 7, count: count)
@@ -174,7 +174,7 @@ import FetchIndexValues
     }
 
     @Test(arguments: [1, 255, 256, 1 << 40, (1 << 48) - 1] as [UInt64])
-    func theValueOfAUniqueKeyIsTheObjectsNumberWithAChecksum(
+    func theValueOfAUniqueKeyIsTheObjectsNumberOrKeyWithAChecksum(
         number: UInt64
     ) throws {
         for (entity, other) in [(0, 0), (3, 3), (3, 0), (0xFFFF, 1)] {

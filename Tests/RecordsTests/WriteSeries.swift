@@ -175,7 +175,7 @@ final class WriteSeries {
     }
 
     /// Each record updates the object with the same code; if there isn't one, the object with the same row and column;
-    /// otherwise it inserts an object.
+    /// if there is neither, it inserts an object. An update that takes another object's key is refused.
     private func writeBatch(_ writer: StoreWriter, _ draft: inout Draft, _ comment: String) throws {
         let parts = (0..<int(0...5)).map { _ in newPart() }
         var expected: [WriteOutcome?] = []

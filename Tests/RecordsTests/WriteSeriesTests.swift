@@ -2,7 +2,7 @@ import FetchIndexTestSupport
 import Testing
 
 /// Random writes of all kinds against a plain dictionary. A refused write changes nothing, a dropped transaction
-/// changes nothing, and the log has exactly the changes of each commit.
+/// changes nothing, and the log has exactly the changes of each commit that it reaches.
 @Suite struct WriteSeriesTests {
     @Test(arguments: 1...(TestSettings.isLong ? 60 : 10) as ClosedRange<UInt64>)
     func theStoreAndItsLogHaveExactlyTheCommittedWrites(seed: UInt64) throws {

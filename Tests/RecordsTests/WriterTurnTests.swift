@@ -53,7 +53,7 @@ import Testing
         onThread { #expect(throws: Never.self) { try store.beginWrite(limit: .milliseconds(30)).commit() } }
     }
 
-    /// A writer that another thread may use, but not release: LMDB's lock belongs to the thread that took it.
+    /// Passes a writer to another thread, which must not release it.
     private final class LentWriter: @unchecked Sendable {
         var writer: StoreWriter?
     }

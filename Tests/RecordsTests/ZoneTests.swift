@@ -151,7 +151,7 @@ import FetchIndexValues
         #expect(try snapshot.numbers(of: 0) { _ in false }.skippedCount == Zone.length + 21)
         var done: [String] = []
         try test.write { done = try $0.repair { _ in } }
-        #expect(done == ["1 zone was missing or wrong: rebuilt"])
+        #expect(done == ["1 zone was missing or wrong: corrected"])
         #expect(try zones().mapValues(\.count) == [0: Zone.length - 1, 1: Zone.length, 2: 21])
     }
 
@@ -171,7 +171,7 @@ import FetchIndexValues
             #expect(found.count == 1 && found[0].contains(defect), "\(found)")
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["1 zone was missing or wrong: rebuilt"], "\(done)")
+            #expect(done == ["1 zone was missing or wrong: corrected"], "\(done)")
             #expect(try zones() == right)
         }
         try damage("zone 0 of entity 0 does not match its checksum") { view, table in
@@ -207,7 +207,7 @@ import FetchIndexValues
         }
     }
 
-    /// A write removes a damaged zone. Every scan then reads the zone's objects.
+    /// A write removes a damaged zone. A scan then reads the zone's objects.
     @Test func aWriteRemovesADamagedZone() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)

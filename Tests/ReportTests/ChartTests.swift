@@ -67,7 +67,7 @@ import Testing
             ]))
         #expect(chart.bounds.least == 0.01 && chart.bounds.greatest == 10)
         let drawing = chart.svg(title: "T")
-        // The line goes from the left edge to the right edge. The point of the second line is in the middle.
+        // The first line goes from left to right. The point of the second line is in the middle.
         #expect(drawing.contains("<path class=\"a\" vector-effect=\"non-scaling-stroke\" d=\"M16 86.77L984 25.44\"/>"))
         #expect(drawing.contains("d=\"M500 56.10h0\"><title>&lt;</title>"))
         #expect(drawing.components(separatedBy: "class=\"grid\"").count == 5)

@@ -106,7 +106,7 @@ import Testing
         #expect(try page() == page())
     }
 
-    /// The hostile text is the name of a cache, a value and an author.
+    /// The hostile text is the name of a cache, and a value.
     @Test func markupInTheStoreIsShownAsText() throws {
         try insert(0..<4) { _ in Self.hostile }
         try open(Self.byGroup, Self.hostile)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ThreadsTests {
     private struct Fault: Error, Equatable { let number: Int }
 
-    @Test func eachThreadRunsOnceAndTheErrorOfTheFirstFailingThreadIsThrown() throws {
+    @Test func eachNumberRunsOnceAndTheErrorOfTheLeastFailingNumberIsThrown() throws {
         for count in 1...5 {
             let called = Mutex<[Int]>([])
             try Threads.run(count) { number in called.withLock { $0.append(number) } }
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Parts in order
 
-    /// Makes the result of a part. Parts take different times, so that they don't end in their order.
+    /// Makes the result of a part. Parts take different times, so that several threads may not end them in order.
     private func make(_ part: Int) -> Int {
         if part % 7 == 0 { usleep(200) }
         return part * part

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Compares moments around every change of clocks in 60 years.
+    /// Compares moments around Foundation's daylight saving changes of 60 years.
     @Test(arguments: zones) func sectionNamesAgreeWithFoundationAroundClockChanges(zone: String) throws {
         let oracle = try Oracle(zone)
         let timeZone = try #require(TimeZone(identifier: zone))

@@ -12,7 +12,7 @@ import Testing
             ("1999-12-31T23:59:59.500Z", -31_622_400.5),
             ("1582-10-14T00:00:00Z", -13_197_686_400), ("1000-03-01T00:00:00Z", -31_583_433_600),
             ("0000-01-01T00:00:00Z", -63_145_526_400), ("9999-12-31T23:59:59Z", 252_423_993_599),
-        ] as [(String, Double)]) func datesOfAllYearsAreWrittenInTheGregorianCalendar(text: String, seconds: Double)
+        ] as [(String, Double)]) func datesOfTheYears0To9999AreInTheGregorianCalendar(text: String, seconds: Double)
     {
         #expect(Value.date(Date(timeIntervalSinceReferenceDate: seconds)).description == text)
         #expect(Value(text, as: .date) == .date(Date(timeIntervalSinceReferenceDate: seconds)))

@@ -25,7 +25,7 @@ extension ExactSum {
     }
 }
 
-/// The sum of numbers, in any order and grouping, equals the sum that 128-bit integers or decimals give.
+/// The sum of numbers equals the sum that 128-bit integers or decimals give.
 @Suite struct ExactSumTests {
     func bytes(_ sum: ExactSum) -> [UInt8] { sum.bytes }
 
@@ -187,8 +187,8 @@ extension ExactSum {
                 exact += Int128(number) << 40
                 _ = sum.add(Double(number))
             }
-            // The quotient is the average with 40 binary places; the places after them are cut off. A double needs fewer
-            // places, because the averages are large, so both round to the same double.
+            // The quotient is the average with 40 binary places; the places after them are cut off. A double needs
+            // fewer places, because the averages are large, so both round to the same double.
             let expected = Double(exact / Int128(count)) / Double(1 << 40)
             let bytes = sum.bytes
             let found = EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count)

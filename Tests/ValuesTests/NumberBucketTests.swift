@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [
         (0.1, 0.3, "0.3"), (0.1, 0.7, "0.7"), (0.1, 0.29, "0.2"), (0.1, -0.05, "-0.1"), (2.5, 7.4, "5"), (10, 25, "20"),
         (10, -0.5, "-10"), (0.001, 1e15, "1000000000000000"), (0.5, 0, "0"),
-    ]) func aDoubleIsInTheIntervalOfItsDecimalDigits(width: Double, number: Double, start: String) {
+    ]) func aDoubleIsGroupedByItsPrintedDigits(width: Double, number: Double, start: String) {
         #expect(NumberBuckets(width: width).start(of: number).description == start)
     }
 

@@ -57,7 +57,7 @@ import Testing
         ("42", true), ("-42", true), ("0", true), ("0.5", true), ("1.50", true), ("1.5e300", true), ("1e-5", true),
         ("1e+5", true), ("+5", false), ("007", false), ("-01.5", false), (".5", false), ("5.", false), ("12E4", false),
         ("-0", true),
-    ]) func plainNotationHasNoPlusAndNoLeadingZeros(text: String, isPlain: Bool) {
+    ]) func plainNotationHasNoLeadingPlusAndNoNeedlessLeadingZeros(text: String, isPlain: Bool) {
         #expect(number(text, \.isPlain) == isPlain)
     }
 

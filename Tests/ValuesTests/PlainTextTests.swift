@@ -4,8 +4,8 @@ import Testing
 
 /// Texts that are folded without ICU.
 @Suite struct PlainTextTests {
-    /// Each scalar below U+10000 is tested alone and beside other scalars. If this makes a plain text, the text is
-    /// folded in the same way without ICU as with ICU.
+    /// Each scalar below U+10000 is tested alone and beside other scalars. If this makes a plain text,
+    /// `withFolded` and `fold` fold the text in the same way.
     @Test func foldingWithoutICUAgreesWithICU() {
         let foldings: [TextFolding] = [
             .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive],

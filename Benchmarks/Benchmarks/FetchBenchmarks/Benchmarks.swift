@@ -7,12 +7,12 @@ import Stores
 
 // Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows. If
 // a cached order answers the question, the peer has an index that covers it. If a question concerns FetchIndex alone,
-// its second side is FetchIndex used in another way, and has the name of that way.
+// its second side, if any, is FetchIndex used in another way, and has the name of that way.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for about 100 ms.
+/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for at most about 100 ms.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,

@@ -53,7 +53,7 @@ public struct FileCatalogue {
         return rows
     }
 
-    /// Appends the files of one package: a few folders with many files in each.
+    /// Appends the files of one package: up to 8 folders with up to 40 files in each.
     private static func appendPackage(to rows: inout [Row], upTo count: Int, _ words: inout Catalogue) {
         let package = words.word(3 + words.int(3)) + "-\(rows.count)"
         let section = "section-\(words.int(1 + words.int(sectionCount)))"

@@ -43,8 +43,7 @@ struct ImportFigures {
         var peer = 0.0
     }
 
-    /// Measures both sides once. The sides take turns in being first. The tool is first in round 0, because each of its
-    /// commits waits for the disk, which may still be writing the peer's data.
+    /// Measures both sides once. The sides take turns in being first. The tool is first in round 0.
     private func round(_ number: Int, _ shape: Shape, _ catalogue: String, in folder: URL) throws -> Times {
         let store = folder.appendingPathComponent("store \(number)")
         let database = folder.appendingPathComponent("peer \(number).sqlite").path

@@ -8,9 +8,9 @@ import Foundation
 /// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other
 /// processes, and the best result counts. A program that became slower is slower in each process.
 struct Comparison {
-    /// The smallest change that counts. If the spread of a line's measurements is larger, the spread is used instead.
+    /// Changes up to this one don't count. If the spread of a line's measurements is larger, the spread is used instead.
     private static let leastChange = 0.05
-    /// The smallest change that is a regression.
+    /// A line that became slower by more than this, and by a change that counts, is a regression.
     private static let regression = 0.15
 
     private struct Line {
@@ -81,7 +81,7 @@ struct Comparison {
     func print() -> Bool {
         let changed = lines.filter(\.isBeyondNoise)
         Swift.print(
-            "each line shows how its ratio to its peer or to the median of all peers changed, whichever changed less")
+            "each line shows how much slower or faster FetchIndex became, relative to SQLite")
         for line in changed {
             let per = String(format: "%+.0f %%", (line.change - 1) * 100)
             Swift.print(

@@ -12,7 +12,8 @@ package struct CatalogueImport {
         package var counts = BatchWriter.Counts()
         /// The number of objects that were deleted because the file lacks them; nil if such objects stay.
         package var deletedCount: Int?
-        /// The number of missing related objects that were inserted; nil if missing objects are refused.
+        /// The number of missing related objects that were inserted; nil if missing objects are refused, or if the file
+        /// is empty.
         package var insertedRelatedCount: Int?
         package var bad = BadRows()
         /// The store's newest commit.

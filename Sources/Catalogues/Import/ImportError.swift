@@ -8,7 +8,7 @@ package enum ImportError: Error {
     /// The attribute that should name objects would belong to the new entity, but it isn't the key.
     case notKey(entity: String, attribute: String)
     case unknownRelationship(entity: String, name: String, near: NearName)
-    /// The entity has objects, and its attribute has another type than the given one.
+    /// An attribute of an entity that isn't created anew has another type than the given one.
     case otherType(entity: String, attribute: String, stored: ValueType, given: ValueType)
     /// Rows were skipped, so it's unknown which objects the file lacks.
     case skipped(count: Int, first: BadInput?)

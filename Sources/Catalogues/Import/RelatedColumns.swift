@@ -12,7 +12,7 @@ struct RelatedColumns {
     let idPlace: Int?
     private let storePlace: Int?
     private let entity: Int
-    /// The numbers of all entities, by their names.
+    /// The numbers of the entities, by their names.
     private let numbers: [String: Int]
     /// Decides to which store's objects the numbers in rows belong.
     private(set) var owner: NumberOwner
@@ -108,8 +108,8 @@ struct RelatedColumns {
 
     static func isNumber(_ text: String) -> Bool { number(text) != nil }
 
-    /// Whether a row has none of these columns and needs none: its object is found by a key, or may get the next
-    /// number.
+    /// Whether a row lacks the number and the related objects, and needs no number: its object is found by a key, or
+    /// may get the next number.
     mutating func areAbsent(in row: FieldRow) -> Bool {
         guard places.allSatisfy({ row.isAbsent($0) }), idPlace.map({ row.isAbsent($0) }) ?? true else { return false }
         return owner.isKeyed || owner.isOnly(.own)

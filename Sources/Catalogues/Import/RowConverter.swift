@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Converts rows of a file to records of an entity. Numbers and texts are copied as bytes where possible.
+/// Converts rows of a file to records of an entity. Most numbers and texts are converted without making a `Value`.
 struct RowConverter {
     private let file: String
     private let entity: Entity
@@ -44,7 +44,7 @@ struct RowConverter {
     }
 
     /// Appends a row to a batch, with its number and related objects, if any. Returns whether the batch is full. Throws
-    /// `BadInput` with line, column and reason.
+    /// `BadInput`.
     mutating func append(_ row: FieldRow, to batch: inout RowBatch) throws -> Bool {
         guard row.count == columns.count else {
             throw BadInput(

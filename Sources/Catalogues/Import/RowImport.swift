@@ -2,9 +2,9 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexPlatform
 
-/// Imports the rows of a file whose entity is prepared.
+/// Imports the rows of a file whose entity is prepared. If the request allows several threads:
 ///
-///     a thread that decompresses the file      bytes
+///     a thread that decompresses a file        bytes, if the file is compressed
 ///     a thread that reads and converts rows    batches of records with links: `RowReading`
 ///     this thread                              transactions of the store: `ImportTransaction`
 final class RowImport {
@@ -126,7 +126,7 @@ final class RowImport {
         }
     }
 
-    /// Drops everything that a replacing import has written. Returns the error to throw.
+    /// Drops the transaction of a replacing import. Returns the error to throw.
     private func undone(by error: any Error) -> any Error {
         writer.rollback()
         return ImportStopped(cause: error, saved: .nothing, isEntityEmpty: objectCount == 0)

@@ -6,8 +6,8 @@ internal import FetchIndexValues
 extension RowLink {
     /// Reads 12, Entity:12, or 12@c0ff, where c0ff stands for the link's position in an ordered relationship: 6 to 64
     /// bytes in hexadecimal. 12@@c0ff has only the position in the inverse relationship, and 12@c0ff@c0ff has both.
-    /// Returns nil for other texts. `entity` is the destination of the relationship; `numbers` has the numbers of all
-    /// entities.
+    /// Returns nil for a text that isn't a link. `entity` is the destination of the relationship; `numbers` has the
+    /// entities' numbers by name.
     init?(catalogueText text: String, in entity: Int, _ numbers: [String: Int]) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         let name = parts[0].lastIndex(of: ":")

@@ -20,7 +20,7 @@ struct RowReading {
         self.skipsBadRows = skipsBadRows
     }
 
-    /// Reads all rows. Throws the error of the first bad row, unless bad rows are skipped.
+    /// Reads all rows. Throws errors that end the reading and, unless bad rows are skipped, the error of the first one.
     mutating func run(_ deliver: Deliver) throws {
         do {
             try source.forEachRow({ try append($0, deliver) }, bad: { try note($0, deliver) })

@@ -10,7 +10,7 @@ package final class ChangeApplier {
     private let (ignoresMissing, ignoresPresent): (Bool, Bool)
     /// The number of changes that were ignored.
     package private(set) var ignoredCount = 0
-    /// The indexes of unique attributes among the entity's attributes.
+    /// The indexes of the attributes that are in unique constraints, among the entity's attributes.
     private let keys: Set<Int>
     /// The spellings of keys in the members `key` and `values`, which may differ.
     private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
@@ -73,8 +73,7 @@ package final class ChangeApplier {
         try writer.insert(values)
     }
 
-    /// Throws if the member `values` has another key than the member `key`. If it were allowed, such an upsert would
-    /// insert another object each time it is applied.
+    /// Throws if the member `values` has another key than the member `key`.
     private func requireKey(of change: ChangeLine, _ bad: (String) -> BadInput) throws {
         guard let key, let keySlot, let scalar = change.key, let said = change.values[key] else { return }
         let type = writer.entity.attributes[keySlot].type
@@ -136,7 +135,7 @@ package final class ChangeApplier {
         }
     }
 
-    /// Throws if a unique value is spelled in another way than the values before it.
+    /// Throws if `KeySpellings` refuses the spelling of a unique value.
     private func requireSpelling(
         _ scalar: JSONScalar, of value: Value, _ slot: Int, _ spellings: inout KeySpellings,
         _ bad: (String) -> BadInput

@@ -23,7 +23,8 @@ package final class JSONLinesSource: RowSource {
         if types.isEmpty {
             throw fault
                 ?? UnreadableFile(
-                    path: input.path, reason: "has no objects; each line must be a JSON object", isEmpty: true)
+                    path: input.path, reason: "has no objects with members; each line must be a JSON object",
+                    isEmpty: true)
         }
         columns = Set(types.keys).union(told.names).sorted()
         guard columns.count <= CatalogueInput.maximumColumns else { throw input.tooWide("the sample", line: 1) }

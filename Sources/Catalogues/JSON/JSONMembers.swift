@@ -15,7 +15,7 @@ struct JSONMembers {
 
     /// The numbers of the last line's members, in the line's order.
     private(set) var present: [Int] = []
-    /// The last line's values, by the members' numbers; nil if the line lacks the member. The values point to the
+    /// The last line's values, by the members' numbers; nil if the line lacks the member. A value may point to the
     /// line's bytes.
     private(set) var values: [JSONToken?] = []
 
@@ -53,7 +53,7 @@ struct JSONMembers {
         return numbers[name.string]
     }
 
-    /// Reads a line that is one object. Adds new names, unless it throws. O(bytes).
+    /// Reads a line that is one object. Adds new names, unless it throws.
     mutating func read(_ line: UnsafeRawBufferPointer, areListsText: Bool) throws {
         clear()
         let count = names.count

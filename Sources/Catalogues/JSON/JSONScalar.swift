@@ -59,7 +59,7 @@ package enum JSONScalar: Equatable, Sendable {
         }
     }
 
-    /// Whether the value is written without quotation marks.
+    /// Whether the value is a number or a boolean.
     package var isLiteral: Bool {
         switch self {
         case .boolean, .number: true

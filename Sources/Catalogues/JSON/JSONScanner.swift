@@ -61,7 +61,7 @@ struct JSONScanner {
     /// Throws if anything except blanks follows the object.
     mutating func requireEnd() throws(Fault) {
         skipBlanks()
-        if next != nil { throw fault("more than one object") }
+        if next != nil { throw fault("something after the object") }
     }
 
     /// Calls the body with the name of each member; the body reads the value.

@@ -70,7 +70,7 @@ final class ReplayedBytes {
             remedy: .types)
     }
 
-    /// The folder TMPDIR, otherwise /var/tmp, which is on a disk; /tmp if /var/tmp can't be written.
+    /// The folder TMPDIR, otherwise /var/tmp, which is usually on a disk; /tmp if /var/tmp can't be written.
     private static let folder: String = {
         if let folder = getenv("TMPDIR"), folder.pointee != 0 { return String(cString: folder) }
         return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"

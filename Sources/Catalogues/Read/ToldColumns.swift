@@ -1,7 +1,7 @@
 /// Properties of a catalogue's columns that are given to its reader.
 package struct ToldColumns: Sendable {
     /// Known columns. JSON lines may have them even if the sampled lines lack them, and only known names may contain
-    /// control characters.
+    /// control characters below U+0020.
     package let names: Set<String>
     /// Whether columns and types are inferred from all JSON lines; otherwise from the first thousand.
     package let areFoundInAllLines: Bool
@@ -18,8 +18,8 @@ package struct ToldColumns: Sendable {
         self.key = key
     }
 
-    /// Whether a file may use a column name: a known name, or a name without control characters. This refuses most
-    /// headers in UTF-16: if they are read as UTF-8, their names have NULs.
+    /// Whether a file may use a column name: a known name, or one without control characters below U+0020. This refuses
+    /// most headers in UTF-16: if they are read as UTF-8, their names have NULs.
     func mayName(_ name: String) -> Bool {
         !name.isEmpty && (name.firstControlCharacter == nil || names.contains(name))
     }

@@ -39,8 +39,8 @@ extension CountedTree {
     /// strictly; throws `TreeError` if they don't, since edits may come from a damaged log. O(k log n) for k edits.
     ///
     /// A node that grows too large is split into as many nodes as needed. A changed node that is less than a quarter
-    /// full is merged with a neighbour if both fit into one node and the parent doesn't become too long. If the tree is
-    /// in a fork and the edits are many, the crew's two threads can share the work.
+    /// full is merged with a neighbour below the same branch if both fit into one node and the branch doesn't become
+    /// too long. If the tree is in a fork and the edits are many, the crew's two threads can share the work.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {

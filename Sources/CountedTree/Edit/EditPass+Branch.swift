@@ -155,7 +155,7 @@ extension EditPass {
     }
 }
 
-/// Assembles a branch's new cells from its old ones. The first child always has an empty separator.
+/// Assembles the cells of a changed branch. The first child always has an empty separator.
 private struct BranchBuilder {
     var writer: NodeWriter
     let tree: CountedTree

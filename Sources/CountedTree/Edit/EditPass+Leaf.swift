@@ -9,8 +9,7 @@ extension EditPass {
         var longKeys: [(change: Int, edit: Int)] = []
         /// The overflow nodes of removed long keys.
         var freed: [NodeNumber] = []
-        /// Whether the edits only add keys after the leaf's last one. If so, a split fills one node after the other
-        /// instead of halving the leaf.
+        /// Whether the changes only add keys after the leaf's last one. If so, a split fills one node after the other.
         var isAppended = true
         var contents = NewContents.unchanged
     }

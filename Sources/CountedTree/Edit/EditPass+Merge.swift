@@ -1,6 +1,6 @@
 extension EditPass {
-    /// Merges each underfull child, given in `sparse`, with a neighbour if both fit into one node. `outcome` is that of
-    /// the parent before the merges; returns the parent's outcome after them.
+    /// Tries to merge each underfull child, given in `sparse`, with a neighbour. `outcome` is that of the parent before
+    /// the merges; returns the parent's outcome after them.
     func merge(_ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome) throws -> Outcome {
         switch outcome {
         case .unchanged, .emptied: return outcome

@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// Applies edits in one descent, which visits only nodes that the edits concern, and neighbours of underfull nodes.
+/// Applies edits in one descent, which visits the nodes that the edits concern, and neighbours of underfull nodes.
 struct EditPass {
     var tree: CountedTree
     let edits: [TreeEdit]

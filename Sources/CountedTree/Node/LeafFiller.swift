@@ -34,15 +34,15 @@ struct LeafFiller: ~Copyable {
     enum Outcome {
         case added
         /// The cell wasn't added, because the leaf would be longer than `NodeLayout.filledLength`. `shared` is the
-        /// length of the prefix that the key shares with the last key.
+        /// length of the prefix that the key shares with the last key; of a long key, only the bytes in its cell count.
         case filled(shared: Int)
         /// The cell wasn't added, because its key isn't greater than the last one. The two keys aren't compared if one
         /// of them is long.
         case notAscending
     }
 
-    /// Adds a cell, unless the leaf would be longer than `NodeLayout.filledLength` or the key isn't greater than the
-    /// last one. `key` is in its stored form, which must have at most `capacity` bytes.
+    /// Adds a cell, or returns the reason why it wasn't added. `key` is in its stored form, which must have at most
+    /// `capacity` bytes.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
         assert(key.byteCount <= capacity)
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)

@@ -47,7 +47,7 @@ extension NodeStore {
         let (first, length) = reference(of: cell, in: view)
         try forEachOverflowNode(from: first) { node, rest in
             guard key.count + rest.byteCount <= length else {
-                throw TreeError.corrupted(node: node, "it has more bytes than its long key lacks")
+                throw TreeError.corrupted(node: node, "it makes a long key longer than its stored length")
             }
             key.appendBytes(rest)
             return key.count < length

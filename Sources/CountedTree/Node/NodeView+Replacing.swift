@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension NodeView {
     /// Returns the bytes of this leaf with changes, which must be in the order of their slots; nil if `changes` is
-    /// empty, or if the leaf would exceed one node or be empty. The bytes are written once, in a buffer. O(bytes).
+    /// empty, or if the leaf would exceed one node or be empty. O(bytes).
     func replacing(_ changes: [CellChange], capacity: Int, in buffer: LeafBuffer) throws -> [UInt8]? {
         var count = slotCount
         for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
@@ -20,7 +20,7 @@ extension NodeView {
     }
 }
 
-/// The memory in which one leaf after the other is rewritten. An array would have to be initialized before each use.
+/// The memory in which one leaf after the other is rewritten.
 final class LeafBuffer {
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 

@@ -119,7 +119,8 @@ struct NodeView: ~Escapable {
     func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
     /// Calls the body with each cell of a leaf, starting at slot `first`, and with those bytes of the cell's key that
-    /// are in the node, until the body returns false. Assembles each key from the one before it. O(bytes).
+    /// are in the node, until the body returns false. Assembles each key but the first from the one before it.
+    /// O(bytes).
     func forEachKey(from first: Int, _ body: (Cell, RawSpan) throws -> Bool) throws {
         guard first < slotCount else { return }
         try withUnsafeTemporaryAllocation(byteCount: bytes.byteCount, alignment: 1) { key in
@@ -205,7 +206,7 @@ struct NodeView: ~Escapable {
     var outOfOrder: TreeError { .corrupted(node: node, "its keys are out of order") }
 
     func withoutBase(_ cell: Cell) -> TreeError {
-        .corrupted(node: node, "slot \(cell.slot) shares more bytes with another key than that key has")
+        .corrupted(node: node, "the key in slot \(cell.slot) has an impossible length")
     }
 
     private func number16(at offset: Int) -> UInt16 {
@@ -242,7 +243,7 @@ struct NodeView: ~Escapable {
             isLeaf && !form.isWeighted
             ? (slot: rank, before: Measure(count: rank, weight: rank)) : try slot(past: limit, in: 0..<slotCount)
         guard found.slot >= 0, found.slot < slotCount else {
-            throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")
+            throw TreeError.corrupted(node: node, "its counts do not add up to the stored total")
         }
         return found
     }

@@ -2,9 +2,9 @@
 /// (`NodeLayout`). The input is the length that each key shares with the key before it. Because keys ascend, the result
 /// for a key is the minimum of these lengths over all keys after the base, up to and including the key itself.
 struct SharedLengths {
-    /// For each bit: the length that a key shares with its base, for the latest key whose number has this bit as its
-    /// lowest set bit. The vector is accessed as memory: an array would cost an allocation, and a single lane of a
-    /// register is slow to access.
+    /// For each bit that later keys need: the length that a key shares with its base, for the latest key whose number
+    /// has this bit as its lowest set bit. The vector is accessed as memory: an array would cost an allocation, and a
+    /// single lane of a register is slow to access.
     private var lengths = SIMD32<UInt16>()
     private var count = 0
 
@@ -24,7 +24,7 @@ struct SharedLengths {
     }
 
     /// The length that the next key would share with its base, if it shares `withKeyBefore` bytes with the key before
-    /// it. O(1) amortized.
+    /// it.
     @inline(__always)
     func next(_ withKeyBefore: Int) -> Int {
         withUnsafeBytes(of: lengths) { Int(Self.next(withKeyBefore, count, $0)) }

@@ -1,5 +1,4 @@
-/// A node store over a base store. Nodes that are written or freed in the fork stay in memory until the fork is
-/// published.
+/// A node store over a base store, which stays unchanged until the fork is published. The fork's changes are in memory.
 ///
 /// Forks hold unsaved edits, changes over a read-only store, and the working state of an update. Dropping the fork
 /// drops its changes.
@@ -81,7 +80,7 @@ package final class ForkNodeStore: NodeStore {
         fork.nextNode = max(fork.nextNode, nextNode)
     }
 
-    /// Writes all changes to the base, or to another store with the base's nodes, in the order of the nodes' numbers.
+    /// Writes the changes to the base, or to another store with the base's nodes, in the order of the nodes' numbers.
     /// O(k log k) for k changed nodes, in addition to the store's writes. Doesn't throw if the store is in memory.
     package func publish(to store: any NodeStore) throws {
         var nodes: [(node: NodeNumber, bytes: [UInt8]?)] = []

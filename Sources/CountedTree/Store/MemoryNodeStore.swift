@@ -1,4 +1,4 @@
-/// A node store in memory, for orders that aren't cached, and for tests.
+/// A node store in memory, for orders that aren't stored, and for tests.
 package final class MemoryNodeStore: NodeStore {
     package let capacity: Int
     private var nodes: [[UInt8]?] = [nil]

@@ -5,7 +5,8 @@ internal import FetchIndexRecords
 
 /// A named cache's header, state and use, without its rows.
 public struct NamedCache: Equatable, Sendable {
-    /// Whether the next fetch with the cache's request can use the cache.
+    /// Whether the next fetch with the cache's request can use the cache, if the versions in `Request.collation`
+    /// haven't changed.
     public enum State: Equatable, Sendable {
         /// The order reflects the newest records.
         case current
@@ -16,7 +17,7 @@ public struct NamedCache: Equatable, Sendable {
         case unusable(RebuildReason)
     }
 
-    /// The request for which the cache was built, as texts that can be parsed again. The text of a missing part is "".
+    /// The request for which the cache was built, as texts. The text of a missing part is "".
     public struct Request: Equatable, Sendable {
         public let entity: String
         public let predicate: String
@@ -25,7 +26,8 @@ public struct NamedCache: Equatable, Sendable {
         /// The order of sections; nil if the request has no section key.
         public let sectionOrder: String?
         public let aggregates: String
-        /// The versions of the collation rules; "" if the order doesn't depend on any.
+        /// The versions of the data and rules that the order depends on, for example of collators and time zones; "" if
+        /// it depends on none.
         public let collation: String
         public let includesSubentities: Bool
     }
@@ -37,7 +39,8 @@ public struct NamedCache: Equatable, Sendable {
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public let isLocked: Bool
     /// The last commit that the cache's exact reader has received, or the commit of a rebuild that it hasn't received;
-    /// nil if all changes were received. An exact reader opens the cache with `needsExactChange`.
+    /// nil if it counts as having received the order of `Contents.commit`. An exact reader opens the cache with
+    /// `needsExactChange`.
     public let unreadSince: UInt64?
     /// The number of hits: openings that found the cache current.
     public let hits: Int

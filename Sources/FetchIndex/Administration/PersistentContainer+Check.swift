@@ -5,7 +5,7 @@ internal import FetchIndexValues
 public import FetchIndexEssentials
 
 extension PersistentContainer {
-    /// Returns every defect of a store, one sentence each; an intact store has none. Checks the pages of its file
+    /// Returns the defects of a store, one sentence each; an intact store has none. Checks the pages of its file
     /// first, because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks
     /// its values and caches. `progress` is called from time to time with the number of records read so far and the
     /// number of all records; for each cache, records are counted anew. O(n log n) for the records and for each cache.
@@ -34,10 +34,10 @@ extension PersistentContainer {
         }
     }
 
-    /// Returns every defect of the store's values and caches, one sentence each; an intact store has none.
+    /// Returns the defects of the store's values and caches, one sentence each; an intact store has none.
     /// ``check(at:progress:)`` checks the pages of the file too. `progress` is called from time to time with the number
     /// of records read so far and the number of all records; for each cache, records are counted anew. O(n log n) for
-    /// the records and for each cache. Throws `StoreError` if the model can't be read.
+    /// the records and for each cache. Throws `StoreError`, for example if the model can't be read.
     public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -76,7 +76,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Returns every defect of a cache in the newest state, one sentence each; an intact cache has none. Computes the
+    /// Returns the defects of a cache in the newest state, one sentence each; an intact cache has none. Computes the
     /// order from the records, and compares it with the cache's order. A cache that the next fetch rebuilds anyway,
     /// because the model or ICU has changed, has no defects. `progress` is called from time to time with the number of
     /// records read so far and the number of all records. O(n log n). Throws `StoreError`: `unknownCache` if no cache
@@ -117,12 +117,13 @@ extension PersistentContainer {
             options.progress = progress
             do {
                 let request = try compile(try OrderDefinition(header.identity, in: reader.model), options)
-                // After a change of the model or of ICU's version, the cache is stale, but not defective.
+                // A cache that is stale, for example after a change of the model or of ICU's version, isn't defective.
                 return request.identity == header.identity
                     ? try cacheEngine.verify(header, request, in: reader, sharedNumbers: shared) : []
             } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
-                // The rows can't be computed here, because the section key is a function of the program that built the
-                // cache, or because this machine lacks data for the request. Only the cache's structure is verified.
+                // The rows can't be computed here, for example because the section key is a function of the program
+                // that built the cache, or because this machine lacks data for the request. Only the structure is
+                // verified.
                 return try cacheEngine.verify(header, nil, in: reader, sharedNumbers: shared)
             } catch is ModelError {
                 return []

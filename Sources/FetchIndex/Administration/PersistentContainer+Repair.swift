@@ -18,8 +18,8 @@ extension PersistentContainer {
     /// Checks a store, repairs everything that can be derived from its records, and checks it again. Repairs unique
     /// keys, links, counters, zones, the log (by trimming it through the last damaged commit), and caches (by
     /// rebuilding them; a cache whose request can't be compiled here is deleted). Replaces damaged lists of maintained,
-    /// locked and unread caches, and a damaged identifier of the store. Records aren't changed, except that references
-    /// to objects which are missing or of a wrong entity are removed. If pages are damaged, no repair is made.
+    /// locked and unread caches, and a damaged identifier of the store. Records are changed or deleted only if they
+    /// refer to objects which are missing or of a wrong entity. If pages are damaged, no repair is made.
     ///
     /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
     /// which are in a file of their own, last. `progress` is called from time to time with the number of records read
@@ -101,7 +101,7 @@ extension PersistentContainer {
         }
         guard let definition = try? OrderDefinition(header.identity, in: writer.model),
             let request = try? compile(definition, OrderOptions(cacheName: name))
-        else { return try caches.remove(name, because: "only the program that built it knows its request", in: writer) }
+        else { return try caches.remove(name, because: "its request cannot be read here", in: writer) }
         return try cacheEngine.repair(name, request, in: writer)
     }
 }

@@ -21,8 +21,8 @@ struct SourceFacts: Decodable {
     let address: String
     let slot: String
     let tables: [Table]
-    /// The position at which the followed tables become consistent with each other in the store; nil after the store
-    /// has reached it.
+    /// The position at which the followed tables become consistent with each other in the store; nil if the store
+    /// doesn't wait for a position.
     let consistentFrom: String?
 
     var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }

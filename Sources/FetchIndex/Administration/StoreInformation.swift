@@ -3,8 +3,8 @@ internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The properties of a store in one state: its model with counts, its file, its readers and its log. `fetchindex info
-/// --output json` prints this as JSON.
+/// The properties of a store: its model with counts, its file, its readers and its log. `fetchindex info --output json`
+/// prints this as JSON.
 public struct StoreInformation: Sendable {
     public struct Attribute: Encodable, Sendable {
         public let name: String
@@ -60,7 +60,7 @@ public struct StoreInformation: Sendable {
         public let icuVersion: String?
     }
 
-    /// A process that is reading the store.
+    /// A read transaction of a process. A process may have several.
     public struct Reader: Sendable {
         public let process: Int
         /// The name of the program that the process runs; nil if the system doesn't provide it.
@@ -142,7 +142,7 @@ public struct StoreInformation: Sendable {
 }
 
 extension PersistentContainer {
-    /// The properties of the store in its newest state. O(entities + tables + caches + r (f + c) + c log n) for r
+    /// The properties of the store in its newest state. O(model + tables + caches + f + r (f + c) + c log n) for r
     /// readers, f transactions that freed pages, and c commits that the oldest reader doesn't see. Throws `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {

@@ -65,9 +65,9 @@ public struct BatchDeleteRequest: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// Inserts rows in one transaction, then advances the context to the new commit. Controllers report the rows like
-    /// any other change. Returns the number of inserted and updated objects. O(rows log n). Takes memory for the
-    /// written pages and for up to 8,192 rows, or for all rows if the context has objects or controllers of the entity.
+    /// Inserts rows in one transaction, then advances the context. Controllers report the rows like any other change.
+    /// Returns the number of rows that inserted or changed an object. O(rows log n). Takes memory for the written pages
+    /// and for up to 8,192 rows, or for all rows, for example if the context has objects or controllers of the entity.
     ///
     /// Throws `StoreError`, `RequestError` and `ContextError.delivering`; an error leaves the store as it was. Rows are
     /// written in batches of up to 8,192, so the sequence may be asked for thousands of rows after a faulty one. If
@@ -116,8 +116,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Updates the objects that match a request in one transaction, then advances the context to the new commit. The
-    /// predicate is evaluated on stored values; unsaved edits are ignored. Returns the number of changed objects.
+    /// Updates the objects that match a request in one transaction, then advances the context. The predicate is
+    /// evaluated on stored values; unsaved edits are ignored. Returns the number of changed objects.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> Int {
         try withPublicErrors {
@@ -149,9 +149,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the objects that match a request in one transaction, then advances the context to the new commit. The
-    /// predicate is evaluated on stored values; unsaved edits are ignored. Returns the number of matching objects;
-    /// objects that a delete rule deletes with them aren't counted.
+    /// Deletes the objects that match a request in one transaction, then advances the context. The predicate is
+    /// evaluated on stored values; unsaved edits are ignored. Returns the number of matching objects; other objects
+    /// that a delete rule deletes with them aren't counted.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> Int {
         try withPublicErrors {

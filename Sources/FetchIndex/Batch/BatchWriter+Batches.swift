@@ -17,10 +17,10 @@ extension BatchWriter {
     }
 
     /// For each record, in the order of the batch, updates the object that has the record's key, or inserts a new
-    /// object. `done` gets the outcome of each record; `refused` gets the error that a record's values cause. If a
-    /// closure throws, the batch ends, and the previous records are written. While unique keys are deferred, `done`
-    /// isn't called, and errors of records with repeated keys are thrown when these records are written, at the latest
-    /// by `commit`.
+    /// object. `done` gets the outcome of each written record; `refused` gets the error that a record's values cause.
+    /// If a closure throws, the batch ends, and the previous records are written. While unique keys are deferred,
+    /// `done` isn't called, and errors of records with repeated keys are thrown when these records are written, at the
+    /// latest by `commit`.
     ///
     /// Stored objects keep their values in the slots `kept`, and in the slots that a record leaves out. `related` are
     /// the slots of the references that the records set, even to null; stored objects keep their other references.

@@ -58,7 +58,7 @@ public final class BatchWriter {
     /// The store that allocated the numbers of the inserted objects; nil if this store allocates them. `commit()` and
     /// `commitBatch` note it in the store.
     var numbersOrigin: UUID?
-    /// Whether unique keys are deferred until the end of a first import.
+    /// Whether unique keys are deferred during a first import.
     var deferral = KeyDeferral.never
     /// The number of deferred keys at which they are written.
     var mostDeferred = 0
@@ -74,7 +74,7 @@ public final class BatchWriter {
     var linkedLater: Set<UInt64> = []
 
     /// `key` names the unique attribute by which ``object(key:)`` finds objects, and imported rows update objects.
-    /// Throws `StoreError.unknownEntity`, `StoreError.unknownAttribute`, and `RequestError` if the key isn't unique.
+    /// Throws `StoreError`, for example for an unknown name, and `RequestError` if the key isn't unique.
     public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
         do {
             self.container = container
@@ -101,7 +101,7 @@ public final class BatchWriter {
         let stored = begun.model.entities[entityNumber]
         guard stored.hasSameRules(as: entity), entity.isReadable(with: stored), stored.slots.count == entity.slots.count
         else {
-            throw StoreError.modelMismatch(entity: entity.name, "another process changed it; create a new writer")
+            throw StoreError.modelMismatch(entity: entity.name, "it has changed; create a new writer")
         }
         writer = begun
         updatedRows = UpdatedRows()
@@ -110,11 +110,11 @@ public final class BatchWriter {
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
 
-    /// Returns the record key of an object. Throws for an object of another entity, which has other attributes.
+    /// Returns the record key of an object. Throws for an object of another entity or store.
     private func key(of object: ObjectID) throws -> RecordKey {
         let key = try container.key(of: object)
         guard key.entity == entityNumber else {
-            throw RequestError.wrongType("the writer writes \(entity.name), but \(object) is a \(object.entityName)")
+            throw RequestError.wrongType("the writer writes \(entity.name), not \(object.entityName)")
         }
         return key
     }
@@ -129,7 +129,9 @@ public final class BatchWriter {
     /// `RequestError` if the writer has no key.
     public func object(key: Value) throws -> ObjectID? {
         try withPublicErrors {
-            guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
+            guard let constraint else {
+                throw RequestError.malformed("the writer of \(entity.name) has no key: create it with key:")
+            }
             let object = try transaction().object(entityNumber, constraint, equalTo: [key])
             // An object of another entity of the hierarchy may have the key.
             return object.flatMap { $0.entity == entityNumber ? id(of: $0) : nil }
@@ -214,10 +216,10 @@ public final class BatchWriter {
     /// change since the cache was last current, or `.rebuilt` with the reason if the change isn't known. After
     /// `.rebuilt`, fetch the order again: only a cache that is damaged or too far behind is rebuilt here.
     ///
-    /// Returns nil if no transaction is open, because nothing was read or written since the last commit. The cache is
-    /// then left as it is, and may be behind other writers' commits. O(k log n) for k changes; O(n log n) if the cache
-    /// is rebuilt. Throws `StoreError`, and other errors if the definition doesn't fit the model. After an error, the
-    /// transaction isn't committed.
+    /// Returns nil if no transaction is open, because nothing was read or written since the last one ended. The cache
+    /// is then left as it is, and may be behind other writers' commits. O(k log n) for k changes; O(n log n) if the
+    /// cache is rebuilt. Throws `StoreError`, and other errors if the definition doesn't fit the model. After an error,
+    /// the transaction isn't committed.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
             if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
@@ -243,7 +245,7 @@ public final class BatchWriter {
         }
     }
 
-    /// Whether a transaction is open, because something was written or read since the last commit.
+    /// Whether a transaction is open, because something was written or read since the last commit or rollback.
     public var hasOpenTransaction: Bool { writer != nil }
 
     /// Drops the changes since the last commit. `counts` still includes them.

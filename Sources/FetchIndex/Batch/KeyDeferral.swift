@@ -8,8 +8,8 @@ internal import FetchIndexRecords
 //     deferring -> inOrder      the keys, and then the repeated records, are written, at a commit or because the keys
 //                               are many; or the transaction is rolled back
 //     any state -> never        the entity had objects at first, its keys cannot be deferred, a record lacks a required
-//                               value, many records have repeated keys, or another writer wrote the keys between two
-//                               batches
+//                               value, many records have repeated keys, another writer wrote the keys between two
+//                               batches, or rows with related objects or object numbers arrive
 
 /// Whether a batch writer defers unique keys: it leaves them out while a first import writes records, and writes them
 /// later in sorted order.

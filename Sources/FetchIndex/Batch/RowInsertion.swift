@@ -1,8 +1,9 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Inserts rows into an entity. If the policy is `update`, a row that has the unique values of an object updates the
-/// object instead. Rows are gathered into batches, so that the unique keys of a batch are written in ascending order.
+/// Inserts rows into an entity. If the policy is `update`, a row that has a unique value of an object updates the
+/// object instead. Rows are gathered into batches, so that the unique keys of a batch can be written in ascending
+/// order.
 struct RowInsertion {
     private static let batchLength = 8192
     private static let batchBytes = 4 << 20
@@ -14,7 +15,7 @@ struct RowInsertion {
     private var builder = RecordBuilder()
     /// The rows that aren't written yet.
     private var batch = RecordBatch()
-    /// The number of inserted or updated objects.
+    /// The number of written rows that inserted or changed an object.
     private(set) var count = 0
 
     init(into number: Int, _ onUniqueConflict: UniqueConflictPolicy, _ writer: StoreWriter) {

@@ -1,4 +1,4 @@
-/// Hashes of unique keys, 64 bits each, in open-addressing tables: 11 to 22 bytes a key.
+/// Hashes of unique keys, 64 bits each, in open-addressing tables: 11 to 22 bytes a key if there are many keys.
 struct SeenKeys {
     /// The hashes are divided among 16 tables, so that only a sixteenth of them is in memory twice while a table grows.
     private static let partBits = 4

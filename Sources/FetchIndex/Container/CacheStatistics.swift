@@ -36,9 +36,9 @@ public struct CacheStatistics: Equatable, Sendable {
 }
 
 extension PersistentContainer {
-    /// The caches of the store, including those of indexes, sorted by name. O(log n) for each cache, and for each
-    /// commit since the cache's commit, or since the commit that its exact reader (`changes` or `watch`) last received,
-    /// if that is older. Throws `StoreError`.
+    /// The caches of the store, including those of indexes, sorted by name. O(caches + log n) for each cache, and O(log
+    /// n) for each commit since the cache's commit, or since the commit that its exact reader (`changes` or `watch`)
+    /// last received, if that is older. Throws `StoreError`.
     public func namedCaches() throws -> [NamedCache] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.facts(ofCache: $0) }
@@ -72,22 +72,23 @@ public struct CacheOpening: Equatable, Sendable {
     /// earlier commit: the last one that the reader had received.
     public let start: UInt64?
     public let processName: String
-    /// The ``ManagedObjectContext/transactionAuthor`` of the context that opened the cache, or `OrderOptions.author`.
+    /// The author that the opening program gave, for example ``ManagedObjectContext/transactionAuthor`` or
+    /// `OrderOptions.author`.
     public let author: String
 }
 
 /// The history of a cache's openings by all processes.
 public struct CacheHistory: Sendable {
-    /// The last 256 openings that weren't hits, oldest first.
+    /// The last 256 recorded openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
     /// The number of hits in each hour of the last 30 days, without hours that had no hits; `hour` is the beginning of
-    /// the hour. Another container, in this process or in another one, may hold hits in memory until a later hit of the
-    /// cache, or until the container is released. Such hits are missing here.
+    /// the hour. Another container, in this process or in another one, may still hold hits in memory. Such hits are
+    /// missing here.
     public let hitsByHour: [(hour: Date, count: Int)]
 }
 
 extension PersistentContainer {
-    /// Reads the history of a cache's openings. The history of an unknown cache is empty. O(1). Throws `StoreError`.
+    /// Reads the history of a cache's openings. The history of an unknown cache is empty. Throws `StoreError`.
     public func cacheHistory(_ name: String) throws -> CacheHistory {
         try withPublicErrors {
             let history = try caches.history(of: name, in: store.snapshot())

@@ -12,7 +12,7 @@ public struct HistoryTransaction: Sendable {
     /// The number of the commit. Numbers grow by one.
     public let commit: UInt64
     public let time: Date
-    /// The `transactionAuthor` of the context that saved the commit, or the author that a batch writer was made with.
+    /// The author that the writer gave, for example the `transactionAuthor` of a context.
     public let author: String
     public let changes: [Change]
 }

@@ -1,5 +1,5 @@
 extension PersistentContainer {
-    /// The interval between two polls. A poll reads shared memory and calls stat at most a few times.
+    /// The interval between two polls. A poll that finds no transaction reads shared memory and calls stat a few times.
     static let commitInterval = Duration.milliseconds(40)
 
     /// The numbers of new commits, of this process and other processes. The store is polled every 40 ms. If several

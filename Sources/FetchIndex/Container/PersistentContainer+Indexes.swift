@@ -4,10 +4,10 @@ package import FetchIndexRecords
 
 extension PersistentContainer {
     /// Makes a named cache maintained, or stops maintaining it. Every writer catches up a maintained cache in its own
-    /// transaction, so that fetches find the cache current; each changed row costs the writer O(log n) more. O(k log n)
-    /// if the cache is k changes behind; O(n log n), in one transaction, if it must be rebuilt. Throws `StoreError`,
-    /// and `ContextError.notCacheable` if the request can't be read from the cache, for example because its section key
-    /// is a function that only the program which built the cache can call.
+    /// transaction, so that fetches find the cache current; each changed row costs the writer O(log n) more. O(caches),
+    /// and O(k log n) if the cache is k changes behind, or O(n log n), in one transaction, if it must be rebuilt.
+    /// Throws `StoreError`, and `ContextError.notCacheable` if the request can't be read from the cache, for example
+    /// because its section key is a function that only the program which built the cache can call.
     public func setMaintained(_ isMaintained: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite()
@@ -16,7 +16,7 @@ extension PersistentContainer {
             if isMaintained {
                 guard let request = try? CacheRequest(ofStored: name, in: writer) else {
                     throw ContextError.notCacheable(
-                        "only the program that built the cache \"\(name)\" knows its request")
+                        "the request of the cache \"\(name)\" cannot be read here")
                 }
                 try cacheEngine.open([request], in: writer, for: .establishing)
             }
@@ -27,7 +27,7 @@ extension PersistentContainer {
 
 extension PersistentContainer {
     /// Locks a named cache for its request, or unlocks it. Opening a locked cache with another request throws
-    /// `StoreError.cacheLocked`, and so does deleting a locked cache. Opening the cache with its own request still
+    /// `StoreError.cacheLocked`, and so does `deleteCache`. Opening the cache with its own request still
     /// catches it up or rebuilds it. The lock is stored, so it applies to all processes. O(caches). Throws
     /// `StoreError`.
     public func setLocked(_ isLocked: Bool, cacheNamed name: String) throws {
@@ -40,8 +40,8 @@ extension PersistentContainer {
 }
 
 extension CacheEngine {
-    /// Catches up all maintained caches to the commit of a sealed writer, except the caches in `brought`, which are
-    /// caught up already.
+    /// Catches up the maintained caches and those of indexes to the commit of a sealed writer, except the caches in
+    /// `brought`, which are caught up already.
     package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {
         var kept = try writer.model.indexOrders()
         // A damaged list of maintained caches and an unreadable cache are skipped, so that writers can continue. The

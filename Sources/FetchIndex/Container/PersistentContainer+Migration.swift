@@ -15,8 +15,7 @@ public enum MigrationPolicy: Sendable {
 
 extension PersistentContainer {
     /// Returns the changes from the store's model to another model, with their costs and reasons, without making them.
-    /// Reads no records. Throws `StoreError`: `modelMismatch` if a newer model has removed something that this model
-    /// needs.
+    /// Reads no records. Throws `StoreError`, for example `modelMismatch` if the store can't be migrated to the model.
     public func plan(for model: Model) throws -> ModelDifference {
         try withPublicErrors { try store.difference(to: model) }
     }
@@ -30,10 +29,10 @@ extension PersistentContainer {
     /// Attributes that it omits are migrated like those of a migration without `convert`. `progress` is called from
     /// time to time with the number of records read so far and the number of all records that must be read.
     ///
-    /// O(n log n) if records must be read, if unique constraints or indexes change, or if a relationship moves to a
-    /// superentity; O(links) if relationships are removed or become one-to-one; otherwise independent of the number of
-    /// objects. Throws `StoreError`: `cannotMigrate` names the first objects that prevent the migration, and the store
-    /// stays unchanged. Rethrows the errors of `convert`.
+    /// O(n log n) if records must be read, if unique constraints or indexes change, if indexes or maintained caches
+    /// must be rebuilt, or if a relationship moves to a superentity; O(links) if relationships are removed or become
+    /// one-to-one; otherwise independent of the number of objects. Throws `StoreError`: `cannotMigrate` names the first
+    /// objects that prevent the migration, and the store stays unchanged. Rethrows the errors of `convert`.
     public func migrate(
         to model: Model, convert: ((_ entity: String, _ old: [String: Value]) throws -> [String: Value])? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }

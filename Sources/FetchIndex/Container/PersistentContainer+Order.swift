@@ -7,17 +7,17 @@ extension PersistentContainer {
     /// Opens an order and calls the body with it. If the body meets damage in the cache, the cache is rebuilt and the
     /// body is called a second time, so the body must be able to start again.
     ///
-    /// A cache that was behind stores the order after the body has returned. If the body throws, or the process ends
-    /// earlier, such a cache stays as it was, and the next opening reports the same change again. A body that writes
-    /// the change somewhere must make it durable before it returns. A cache that must be built is stored before the
-    /// body is called, unless the order is built in memory, for example because the store is read-only; if
-    /// `needsExactChange`, the next opening reports the build again unless the body has returned.
+    /// If a cache was behind, the order is stored in it after the body has returned, if possible. If the body throws,
+    /// or the process ends earlier, such a cache stays as it was, and the next opening reports the same change again. A
+    /// body that writes the change somewhere must make it durable before it returns. A cache that must be built is
+    /// stored before the body is called, unless the order is built in memory, for example because the store is
+    /// read-only; if `needsExactChange`, the next opening reports the build again unless the body has returned.
     ///
     /// A current cache costs O(log n), a cache that is k changes behind O(k log n), a build O(n log n). Throws
-    /// `StoreError`, the errors of the body, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable`
-    /// if the definition doesn't fit the model. If `needsExactChange`, and another writer is busy for longer than
-    /// `writeTimeout` after the body has returned, throws `StoreError.writerBusy`; the next opening reports the change
-    /// again.
+    /// `StoreError`, the errors of the body, and other errors if the definition doesn't fit the model or can't be
+    /// cached, such as `RequestError`, `FetchPredicateError` and `ContextError.notCacheable`. If `needsExactChange`,
+    /// and another writer is busy for longer than `writeTimeout` after the body has returned, throws
+    /// `StoreError.writerBusy`; the next opening reports the change again.
     ///
     ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in

@@ -111,13 +111,13 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// The identifier of the store, which the ids of its objects contain. A backup has another identifier, for objects
-    /// that are inserted into it. Nil if a version of this package without identifiers made the store. The next
-    /// transaction then makes an identifier, which containers that are opened later have.
+    /// The identifier of the store, which the ids of its objects contain. A backup gets another identifier, for objects
+    /// that are inserted into it. Nil if the identifier was missing or damaged when the container was opened. It's
+    /// missing if a version of this package without identifiers made the store; a later transaction makes it.
     public var storeIdentifier: UUID? { store.identifier }
 
-    /// Throws `StoreError.modelMismatch` if the stored model lacks something that this program declares, because a
-    /// newer program has changed the model. Each version of the model is checked once.
+    /// Throws `StoreError.modelMismatch` if the stored model lacks something that this program declares, for example
+    /// because a newer program has changed the model. The version that passed last isn't checked again.
     func requireDeclared(in snapshot: Snapshot) throws {
         if checkedVersion.withLock({ $0 == snapshot.modelVersion }) { return }
         try requireDeclared(in: snapshot.model)
@@ -216,10 +216,11 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// The plan by which a fetch with a definition would now find its rows. O(caches x log n + k), where k is the
-    /// number of unique keys and links that are counted: for each attribute or key path that the predicate bounds, up
-    /// to a quarter of the objects. If zones are compared, also one step for each 8,192 objects; if columns of texts
-    /// are tested, one step for each object. Throws the errors of `withOrder`.
+    /// The plan by which a fetch with a definition would now find its rows. O(caches x v x log n + k), where v is the
+    /// number of values and ranges that are looked up, and k the number of unique keys and links that are counted: for
+    /// each attribute or key path that the predicate bounds, up to a quarter of the objects. If zones are compared,
+    /// also one step for each 8,192 objects; if columns of texts are tested, one step for each object. Throws the
+    /// errors of `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()

@@ -17,7 +17,7 @@ internal import FetchIndexRecords
 /// unsaved edits is released after the context, its values stay in the registry.
 final class ContextCore {
     let container: PersistentContainer
-    /// The context's actor, on which automatic merges run. If nil, they run when the context is used.
+    /// The context's actor, on which automatic merges run, if the context has one.
     private(set) weak var isolation: (any Actor)?
     private weak var known: ManagedObjectContext?
     var transactionAuthor = ""
@@ -42,7 +42,7 @@ final class ContextCore {
     var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
     /// The links that unsaved edits add and remove. They are found on demand, and reset to nil by a save, a merge, a
-    /// rollback, or a refresh that discards values.
+    /// batch request, a rollback, or a refresh that discards values.
     var linkEdits: LinkEdits?
     /// The unsaved objects by their values of an attribute, for look-ups by unique values. They are found on demand,
     /// and removed when `linkEdits` is reset.
@@ -55,7 +55,7 @@ final class ContextCore {
     var mergeTask: Task<Void, Never>?
     /// Whether the processing of edits is scheduled on the actor.
     var isProcessingScheduled = false
-    /// Whether the context merges before each fetch, count and look-up by a unique value.
+    /// Whether the context merges before each fetch, count and look-up by a unique value, except during a delivery.
     var mergesWhenUsed = false
 
     struct WeakFollower {
@@ -96,8 +96,8 @@ final class ContextCore {
 
     var model: Model { (try? snapshot().model) ?? container.openingModel }
 
-    /// The caches in which a fetch of the entities can look up objects by the caches' leading attributes. O(caches) for
-    /// the first call for these entities in a snapshot, otherwise O(1).
+    /// The caches in which a fetch of the entities can look up objects by the caches' leading attributes. O(caches x
+    /// log n) for the first call for these entities in a snapshot, otherwise O(1).
     func leadingOrders(of entity: Int, among entities: [Int]) throws -> [LeadingOrder] {
         if let known = knownOrders[entities] { return known }
         let orders = try LeadingOrder.all(of: entity, among: entities, in: try snapshot())
@@ -105,8 +105,7 @@ final class ContextCore {
         return orders
     }
 
-    /// The saved record of an object in the snapshot; nil if the object doesn't exist. Throws if the record can't be
-    /// read.
+    /// The saved record of an object in the snapshot; nil if it has none. Throws if the record can't be read.
     func readRecord(of id: RecordKey) throws -> [UInt8]? {
         if id.isTemporary { return nil }
         return try snapshot().copy(of: id)
@@ -158,7 +157,8 @@ final class ContextCore {
 
     // MARK: Observation
 
-    /// Runs a body that changes objects, and notifies the objects' observers afterwards.
+    /// Runs a body that changes objects. The objects' observers are notified after the body, or after the outermost one
+    /// if calls are nested.
     func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isDeferringObservations { return try body() }
         isDeferringObservations = true

@@ -61,7 +61,7 @@ extension ManagedObjectContext {
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         if new.model.hasRelationships { settleLinks(after: committed) }
-        // The reported records by key; an object that has just been saved is listed under its permanent key.
+        // The reported records by key; a new object that has just been saved is listed under its permanent key.
         let keys = core.edits.permanentKeys
         var seen: [RecordKey: [UInt8]?] = [:]
         if new.model.hasRelationships {
@@ -82,8 +82,8 @@ extension ManagedObjectContext {
     }
 
     /// Throws if the context can't advance to a newer model: the model lacks something that the program declares, a
-    /// follower's request includes a new entity, or an entity that the context uses was dropped or has other
-    /// attributes.
+    /// follower would depend on another entity, or an entity that the context uses was dropped, or changed so that its
+    /// objects can't be used with the newer model.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
         for follower in liveFollowers { try follower.requireEntities(in: new) }
@@ -94,7 +94,7 @@ extension ManagedObjectContext {
                 continue
             }
             throw StoreError.modelMismatch(
-                entity: stored.name, "it was dropped or its attributes changed; use a new context")
+                entity: stored.name, "it was dropped or changed; use a new context")
         }
     }
 
@@ -148,8 +148,7 @@ extension ManagedObjectContext {
         if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
-            // A reported record keeps the temporary key of an object that wasn't saved, until the reference is changed
-            // and that edit is reported.
+            // A temporary key that isn't in `keys` stays in the reported records.
             core.edits.renumberReported {
                 (try? entities[$0.entity].record($1, with: keys, keepingOthers: true).record) ?? $1
             }
@@ -182,7 +181,7 @@ extension ManagedObjectContext {
         for object in removed { release(object) }
     }
 
-    /// Updates an object of this context after another context or process changed or deleted it.
+    /// Updates an object of this context to a change of its stored record.
     private func refresh(_ edit: RecordChange) {
         defer { noteChangeOfRelated(targets(of: edit)) }
         guard let object = registeredObject(for: edit.object) else {
@@ -245,7 +244,7 @@ protocol ContextFollower: AnyObject {
     var isLive: Bool { get }
     /// The numbers of the entities whose changes may change the follower's rows or observed values.
     var entities: [Int] { get }
-    /// Throws if the follower's request, applied to this newer model, includes an entity that isn't in `entities`.
+    /// Throws if the follower would depend on an entity of this newer model that isn't in `entities`.
     func requireEntities(in model: Model) throws
     /// The cache that the context's saves and merges catch up for this follower, if any.
     var followed: CacheRequest? { get }

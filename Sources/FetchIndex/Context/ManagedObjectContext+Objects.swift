@@ -47,8 +47,9 @@ extension ManagedObjectContext {
         ObjectID(key, core.origin(ofEntity: key.entity, in: model))
     }
 
-    /// The object with an id: the registered object, or a new fault. Doesn't check whether the object exists in the
-    /// store. Traps for an id of another store; `existingObject(with:)` throws instead.
+    /// The object with an id: the registered object, an object whose removal is being delivered, or a new fault.
+    /// Doesn't check whether the object exists in the store. Traps for an id of another store; `existingObject(with:)`
+    /// throws instead.
     public func object(with id: ObjectID) -> ManagedObject {
         do { return object(with: try container.key(of: id)) } catch { preconditionFailure("\(error).") }
     }

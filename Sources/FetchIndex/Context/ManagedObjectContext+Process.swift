@@ -3,15 +3,15 @@ internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Reports the edits since the last processing to the controllers, in at most one batch for each. The context calls
-    /// this function on its actor, after the job that made the edits, and before fetches, merges and rollbacks. A save
-    /// reports edits together with its commit. During a delivery this function does nothing; edits that listeners make
-    /// are processed after the delivery, in further batches.
+    /// this function on its actor, if it has one, after the job that made the edits, and before fetches, merges and
+    /// rollbacks. A save reports edits together with its commit. During a delivery this function does nothing; edits
+    /// that listeners make are processed after the delivery, in further batches.
     public func processPendingChanges() {
         while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
             let base = statesBase
-            // The old records are retained only if followers need them: while they are retained, reporting an edit
-            // copies all of them.
+            // The old records are retained only if the model has relationships: while they are retained, reporting an
+            // edit copies the dictionary.
             let before = base == nil ? [:] : core.edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return core.edits.didDeliver() }
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
             let change = core.edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
             if case .deleted(wasSaved: false) = object.status { release(object) }
-            // The object was deleted elsewhere and has no unsaved values.
+            // The object has no saved record that can be read, and no unsaved values.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
             return change
         }
@@ -131,9 +131,9 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
     /// Whether the context automatically merges the commits of other contexts and of other processes: on its actor soon
-    /// after each commit, or without an actor before each fetch, count and look-up by a unique value. For a context
-    /// with an actor, the value becomes false when ``PersistentContainer/commits`` ends, because the store's files were
-    /// moved or replaced.
+    /// after each commit, or without an actor before each fetch, count and look-up by a unique value outside of a
+    /// delivery. For a context with an actor, the value becomes false when ``PersistentContainer/commits`` ends,
+    /// because the store's files were moved or replaced.
     public var automaticallyMergesChanges: Bool {
         get { core.mergeTask != nil || core.mergesWhenUsed }
         set {
@@ -146,7 +146,7 @@ extension ManagedObjectContext {
             // throws the error.
             let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
             core.mergeTask = Task { [commits = container.commits] in
-                // Merges earlier commits first, then each new one.
+                // Merges earlier commits first, then new ones.
                 guard await context.run(merge) != nil else { return }
                 for await _ in commits { guard await context.run(merge) != nil else { return } }
                 // If this task was cancelled, the context may have another one.

@@ -10,7 +10,7 @@ internal import FetchIndexPlatform
 //     second thread  updates live caches' orders, in    |  computes the changes of these        |
 //                    forks                              |  orders                               |
 extension ManagedObjectContext {
-    /// Writes all unsaved edits in one transaction, which also catches up maintained caches and the caches of live
+    /// Writes the unsaved edits in one transaction, which also catches up maintained caches and the caches of live
     /// controllers. The context then advances to the new state, which may include commits of other contexts. Each
     /// controller gets at most one batch, without the changes that it already got when edits were processed. O(k log n)
     /// for k changes, if all caches can be caught up; for a controller with an offset or a limit also O(w log w) for
@@ -35,8 +35,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Writes a plan's records. If the plan knows its changes in advance, another thread meanwhile applies them to the
-    /// orders of live controllers' caches.
+    /// Writes a plan's records. If the plan knows its changes in advance, another thread may meanwhile apply them to
+    /// the orders of live controllers' caches.
     private func write(_ plan: SavePlan, into writer: StoreWriter) throws -> Written {
         guard let expected = plan.expectedEdits, container.store.threads > 1 else {
             return try plan.write(into: writer)
@@ -99,12 +99,12 @@ extension ManagedObjectContext {
         var prepared = CacheEngine.PreparedOrders()
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
-        /// Whether a stored object took the values of a new one.
+        /// Whether a stored object took the values of a new one, or a second new link of the same objects was dropped.
         var hasUpserts = false
         /// New objects that represent stored objects after an upsert, with the stored objects' keys.
         var merged: [(object: ManagedObject, key: RecordKey)] = []
-        /// The objects and their written records; nil for an object that leaves the context, for example because it was
-        /// deleted.
+        /// The objects and their records after the save; nil for an object that leaves the context, for example because
+        /// it was deleted.
         var records: [(object: ManagedObject, record: [UInt8]?)] = []
     }
 

@@ -5,12 +5,13 @@ internal import FetchIndexRecords
 /// A view of the store in one state, together with unsaved edits.
 ///
 /// A context and its objects belong to one isolation domain. The whole context advances to a newer state when it saves,
-/// merges or executes a batch request, and when a controller fetches. Until then the pages of its state are pinned.
+/// merges or executes a batch request, and when a controller fetches outside of a delivery. Until then the pages of its
+/// state are pinned.
 public final class ManagedObjectContext {
     /// The shared state of the context and its objects.
     let core: ContextCore
-    /// The objects with unsaved or unprocessed edits, which the context retains. The core doesn't retain them, because
-    /// they retain the core.
+    /// Objects with unsaved or unprocessed edits, which the context retains. The core doesn't retain them, because they
+    /// retain the core.
     var edited: [RecordKey: ManagedObject] = [:]
     /// The undo stack. It retains the objects whose edits it has recorded, and is released with the context.
     var undoStack = UndoStack()
@@ -41,7 +42,7 @@ public final class ManagedObjectContext {
     /// other values. Defaults, and values set in `awakeFromInsert`, don't count as set. The new object then represents
     /// the stored object and has its id. If the stored object is already registered in the context, the registered
     /// object takes the values, and the new object leaves the context: its `managedObjectContext` is nil. Such a save
-    /// empties the undo stack. Two new objects with the same unique value are always an error.
+    /// empties the undo stack. Two new objects of a save with the same unique value are always an error.
     public var onUniqueConflict: UniqueConflictPolicy {
         get { core.onUniqueConflict }
         set { core.onUniqueConflict = newValue }

@@ -2,8 +2,8 @@ public import FetchIndexModels
 internal import FetchIndexEssentials
 internal import FetchIndexRecords
 
-/// The rule by which a save handles an edited object that another context or process has changed or deleted since the
-/// state that this context shows.
+/// The rule by which a save handles an edited object that was meanwhile changed or deleted in the store, for example by
+/// another context or process. An object that was deleted both in the context and in the store isn't a conflict.
 public enum MergePolicy: Hashable, Sendable {
     /// The save throws `MergeConflicts`, and the store stays unchanged.
     case error
@@ -26,14 +26,14 @@ public enum MergePolicy: Hashable, Sendable {
 public enum UniqueConflictPolicy: Hashable, Sendable {
     /// The insertion throws, and the store stays unchanged.
     case error
-    /// The stored object with the unique value takes the new object's values (an upsert). If the new object shares
-    /// unique values with several stored objects, the first unique attribute with a shared value decides which one is
-    /// updated, and the other shared values are errors. If that stored object is of another entity (of the same
-    /// hierarchy), the insertion throws.
+    /// The stored object with the unique value takes the values that were set on the new object, or all values of the
+    /// row (an upsert). If the new object shares unique values with several stored objects, the first unique attribute
+    /// with a shared value decides which one is updated, and the other shared values are errors. If that stored object
+    /// is of another entity (of the same hierarchy), the insertion throws.
     case update
 }
 
-/// An object that was changed both in a context and by another context or process.
+/// An edited object that was meanwhile changed or deleted in the store, for example by another context or process.
 public struct MergeConflict: Sendable {
     public let objectID: ObjectID
     public let entityName: String
@@ -46,7 +46,7 @@ public struct MergeConflict: Sendable {
     public let inStore: [String: Value]?
 }
 
-/// The error of a save under the policy `.error` if another context or process has changed the same objects.
+/// The error of a save under the policy `.error` if objects with unsaved edits were changed or deleted in the store.
 public struct MergeConflicts: Error, CustomStringConvertible {
     public let conflicts: [MergeConflict]
 
@@ -60,13 +60,13 @@ public struct MergeConflicts: Error, CustomStringConvertible {
     }
 }
 
-/// The error of a save if objects have invalid values.
+/// The error of a save if objects can't be saved or deleted, for example because of invalid values.
 public struct ValidationError: Error, CustomStringConvertible {
     public struct Failure: Sendable, CustomStringConvertible {
         public let objectID: ObjectID
         public let entityName: String
-        /// The attribute or relationship with the invalid value; nil if the object as a whole is invalid, or its own
-        /// `validate` failed.
+        /// The attribute or relationship with the invalid value; nil for another failure, for example if the object's
+        /// own `validate` failed.
         public let attribute: String?
         public let reason: String
 
@@ -87,8 +87,8 @@ public struct ValidationError: Error, CustomStringConvertible {
 
 /// A request or operation that isn't possible in a context or controller.
 public enum ContextError: Error, Equatable, Sendable {
-    /// A save, merge or rollback was called during a delivery, or a controller fetched a new request while it was
-    /// delivering changes.
+    /// A save, merge, rollback or batch request was called during a delivery, or a controller fetched a new request
+    /// while it was delivering changes.
     case delivering
     /// Another live controller of the context uses the cache name, with another request.
     case cacheNameInUse(String)

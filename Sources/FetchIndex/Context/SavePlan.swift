@@ -100,10 +100,10 @@ struct SavePlan {
     /// The progress of a save.
     struct Progress {
         var written = ManagedObjectContext.Written()
-        /// The stored keys of inserted objects, by the keys that the objects had before the save.
+        /// The keys of new objects after the save, by their keys before it.
         var keys: [RecordKey: RecordKey] = [:]
         /// Stored objects that this save has inserted, or that have taken a new object's values. If another new object
-        /// has one of their unique values, the save fails under any policy.
+        /// has one of their unique values, the save fails under any policy, unless both are join objects.
         var taken: Set<RecordKey> = []
         /// New objects whose insertion has begun. They may refer to each other in a cycle.
         var begun: Set<RecordKey> = []
@@ -111,8 +111,8 @@ struct SavePlan {
         var hurried: Set<RecordKey> = []
         /// Written objects whose records still lack references to objects that are inserted later.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []
-        /// Objects whose one-to-one links were deleted before their update, so that other objects can take these links.
-        /// Links that aren't taken may have to be restored.
+        /// Objects whose one-to-one links may have been deleted before their update, so that other objects can take
+        /// these links. Links that aren't taken may have to be restored.
         var released: [RecordKey] = []
     }
 

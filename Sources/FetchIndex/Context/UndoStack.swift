@@ -34,7 +34,7 @@ struct UndoStack {
         let object: ManagedObject
         /// The values by slot before the edit; nil if the edit inserted the object, or if the object was deleted.
         let before: [Value]?
-        /// The values by slot after the edit; nil if the edit deleted the object.
+        /// The values by slot after the edit; nil if the object is deleted then.
         let after: [Value]?
         /// The slots that had been set on a new object before the edit.
         let givenBefore: Set<Int>
@@ -143,8 +143,8 @@ extension ManagedObjectContext {
     /// values of restored objects. Objects that were deleted later stay deleted.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
-        // Objects that are no longer in the store are inserted again with new keys, which replace the old keys in
-        // recorded references.
+        // Objects that have left the context are inserted again with new keys, which replace the old keys in recorded
+        // references.
         var restored: Set<ObjectIdentifier> = []
         var keys: [RecordKey: RecordKey] = [:]
         for (object, from, to, _) in states where from == nil && to != nil {
@@ -167,7 +167,7 @@ extension ManagedObjectContext {
                     object.setValue(values[slot], at: slot)
                 }
             case (let old?, let new?):
-                // The object has left the context: another context or process deleted it.
+                // The object has left the context, for example because another context or process deleted it.
                 if object.core !== core { continue }
                 for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
@@ -178,8 +178,8 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Restores a deleted object in the context. If the object is no longer in the store, inserts it again. Returns
-    /// false if that is impossible because the entity was dropped or changed.
+    /// Restores a deleted object in the context. If the object has left the context, inserts it again. Returns false if
+    /// that is impossible, for example because the entity was dropped.
     private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
         case .inserted, .saved: return object.core === core

@@ -7,7 +7,7 @@ internal import FetchIndexRecords
 //     transition  before                              after                       result
 //     edit        any                             ->  unsaved, unprocessed        if restored: unprocessed alone
 //     process     unprocessed                     ->  reported                    changes since the last report
-//     save        unsaved, unprocessed            ->  reported, until `advance`   new objects get permanent keys
+//     save        unsaved, unprocessed            ->  reported, if it was before  new objects get permanent keys
 //     advance     reported, over the old state    ->  unsaved ones are reported,  changes from one to the other
 //                                                     over the new state
 //     roll back   unsaved, unprocessed, reported  ->  none                        changes back to the saved records
@@ -21,7 +21,7 @@ internal import FetchIndexRecords
 struct UnsavedEdits<Object: AnyObject> {
     /// The objects with unsaved values, including inserted and deleted objects.
     private(set) var unsaved: Set<RecordKey> = []
-    /// The objects that were edited since the last report.
+    /// The objects that were edited since the last report or save.
     private var unprocessed: Set<RecordKey> = []
     /// The unsaved records that controllers and fetches have seen; nil for a deleted object.
     private(set) var reported: [RecordKey: [UInt8]?] = [:]
@@ -36,7 +36,7 @@ struct UnsavedEdits<Object: AnyObject> {
 
     // MARK: Edit
 
-    /// Records an edit of an object. Returns whether it's the object's first edit since the last report.
+    /// Records an edit of an object. Returns whether it's the object's first edit since the last report or save.
     @discardableResult
     mutating func edit(_ key: RecordKey, isUnsaved: Bool) -> Bool {
         setUnsaved(key, isUnsaved)
@@ -52,7 +52,7 @@ struct UnsavedEdits<Object: AnyObject> {
 
     // MARK: Process
 
-    /// Returns the objects that were edited since the last report, sorted, and resets the list.
+    /// Returns the objects that were edited since the last report or save, sorted, and resets the list.
     mutating func takeUnprocessed() -> [RecordKey] {
         defer { unprocessed = [] }
         return unprocessed.sorted()

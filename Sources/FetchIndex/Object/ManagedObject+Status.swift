@@ -7,8 +7,8 @@
 //
 // A fetched object begins in the state `saved`. If another context or process deletes an object that has no changes
 // here, the next merge makes it gone. Undoing a deletion restores the object's former state; an object that is gone
-// becomes inserted again. A rollback makes inserted objects gone, and deleted objects saved. A reset makes all objects
-// gone.
+// becomes inserted again. A rollback makes inserted objects gone, and deleted objects saved, unless they were deleted
+// elsewhere, too. A reset makes all objects gone.
 extension ManagedObject {
     enum Status {
         /// The object isn't in the store yet.

@@ -3,16 +3,16 @@ internal import FetchIndexRecords
 
 /// An object of a store in a context. A context has at most one instance for each id.
 ///
-/// The object's record is read when an attribute is first read (until then the object is a fault), and each value is
-/// decoded on demand. The object belongs to its context's isolation domain, and retains the context's state. So the
-/// object can be read, edited and saved after the context was released.
+/// The object's record is read at the latest when an attribute is first read (until then the object is a fault), and
+/// each value is decoded on demand. The object belongs to its context's isolation domain, and retains the context's
+/// state. So the object can be read, edited and saved after the context was released.
 ///
 /// Reading an attribute traps, with a message that gives the reason, if the object is a fault that has left its
-/// context, if the store has no object with its id, if its record is damaged, or if the type can't represent the stored
-/// value. ``value(of:as:)`` throws in these cases. `fetch` and `existingObject(with:)` throw if they find a damaged
-/// record. Setting an attribute traps if the object has no context, if its record is damaged or, unless the object is
-/// new, if it's a fault and the store has no object with its id. An object that is marked as deleted ignores new
-/// values.
+/// context, if it's a fault and the store has no object with its id, if its record is damaged, or if the type can't
+/// represent the stored value. ``value(of:as:)`` throws in these cases. `fetch` and `existingObject(with:)` throw if
+/// they find a damaged record. Setting an attribute traps if the object has no context, if its record is damaged or,
+/// unless the object is new, if it's a fault and the store has no object with its id. An object that is marked as
+/// deleted ignores new values.
 ///
 /// Subclasses declare their attributes with `@Attribute` and their relationships with `@Relationship`. They have no
 /// other stored properties that need an initializer.
@@ -98,8 +98,9 @@ open class ManagedObject {
 
     // MARK: Values
 
-    /// The value of an attribute. Reading and setting trap in the same cases as for an `@Attribute` property, and if
-    /// the entity has no attribute with the name. Setting a value of another type traps, too.
+    /// The value of an attribute. Reading and setting trap as for an `@Attribute` property, except that a read value
+    /// needn't fit a Swift type. They also trap if the entity has no attribute with the name. Setting a value of
+    /// another type traps, too.
     public subscript(_ name: String) -> Value {
         get {
             let slot = slot(of: name)
@@ -120,7 +121,7 @@ open class ManagedObject {
     {
         let value = try value(ofAttribute: name)
         if let wrapped = Wrapped(attributeValue: value) { return wrapped }
-        // A new object has the placeholder until the attribute is set.
+        // In a new object, null reads as the placeholder.
         if value.isNull, !status.hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
         throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
     }
@@ -145,7 +146,7 @@ open class ManagedObject {
     func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
 
     /// The value of a derived attribute, computed from the current values, including unsaved ones; nil if the attribute
-    /// isn't derived, or if the object has no current record that can be read.
+    /// isn't derived, if the object has no current record, or if the value can't be read.
     private func derivedValue(at slot: Int) -> Value? {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil
@@ -220,7 +221,7 @@ open class ManagedObject {
     }
 
     /// The record with the unsaved values; nil if the object is deleted or has left the context, or if its saved record
-    /// can't be read. A damaged saved value becomes null if the object has unsaved values.
+    /// is missing or can't be read. A damaged saved value becomes null if the object has unsaved values.
     func currentRecord() -> [UInt8]? {
         switch status {
         case .deleted, .gone: return nil
@@ -281,7 +282,7 @@ open class ManagedObject {
         return status.isInserted
     }
 
-    /// Whether the object is marked as deleted; the next save deletes it.
+    /// Whether the object is marked as deleted; false once the deletion was saved.
     public var isDeleted: Bool {
         noteReadOfState()
         return status.isDeleted

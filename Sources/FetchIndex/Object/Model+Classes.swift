@@ -114,7 +114,7 @@ extension ManagedObject {
 /// Records the attribute that a key path reads from a prototype, or from a prototype of a related object.
 final class AttributeProbe {
     /// The values that attributes return in a test read, by type. A key path is tested with two samples, because a
-    /// computed property is unlikely to return both unchanged.
+    /// property that computes its value is unlikely to return both unchanged.
     typealias Sample = [ValueType: Value]
 
     static let samples: [Sample] = [
@@ -178,10 +178,9 @@ final class AttributeProbe {
         return value
     }
 
-    /// Whether a key path returns an attribute's value unchanged, given the value that the key path returned. False for
-    /// a key path to a part of an attribute's value, and for a computed property. The key path may be equal to the
-    /// attribute's own key path, lead to the attribute through relationships, or differ only in its root class: an
-    /// inherited attribute has one key path in the base class and another in the class.
+    /// Whether a key path has returned an attribute's value unchanged; `value` is what it returned. The key path may be
+    /// equal to the attribute's own key path, lead to the attribute through relationships, or differ only in its root
+    /// class: an inherited attribute has one key path in the base class and another in the class.
     func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
         if reading.keyPath == other { return true }
         guard reading.count == 1, let value, let keyPath = reading.keyPath,

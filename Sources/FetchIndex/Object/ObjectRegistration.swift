@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 
-/// The initial state of an object, which a context passes to the object's initializer.
+/// The initial state of an object, for the object's initializer.
 public struct ObjectRegistration {
     let objectID: ObjectID
     let entity: Entity

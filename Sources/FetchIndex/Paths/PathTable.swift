@@ -14,8 +14,8 @@ final class PathTable {
     /// Whether the model has relationships. If not, only `self` and `entity` are key paths.
     private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
-    /// All names in the predicate, at any depth; empty if the model has no relationships. Only properties with these
-    /// names are read from the objects of to-many relationships.
+    /// All names in the predicate, at any depth; empty if the model has no relationships. Of an object's properties,
+    /// its dictionary has only those with these names.
     let usedNames: Set<String>
     private let usesEntityNames: Bool
     /// The key paths. The path at index i has the slot `firstSlot` + i.

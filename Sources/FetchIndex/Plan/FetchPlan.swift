@@ -15,7 +15,8 @@ public struct FetchPlan: Equatable, Sendable {
     }
 
     public let source: Source
-    /// The maximum number of records that the fetch reads. A fetch without sort keys stops when it reaches its limit.
+    /// The maximum number of records that the fetch reads; an estimate if a scan skips records. A fetch without sort
+    /// keys stops when it reaches its limit.
     public let rowsRead: Int
     /// The number of the entity's records, with those of its subentities if they are fetched.
     public let rowCount: Int

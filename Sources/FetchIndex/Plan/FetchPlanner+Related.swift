@@ -13,7 +13,7 @@ extension FetchPlanner {
 
     /// For each part of the predicate that constrains the end of a path, finds the objects from which the path leads to
     /// an object that meets the constraint. Leaves out a path if null meets the constraint, if the search would cost
-    /// too much, or if more than `limit` objects are found. O(objects at the end + log n for each object found).
+    /// too much, or if more than `limit` objects are found.
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
         guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
         return try constraints.compactMap { constraint in
@@ -53,7 +53,7 @@ extension FetchPlanner {
         return Array(starts)
     }
 
-    /// The objects at the end of a path that meet a demand; nil if finding them would cost too much.
+    /// The objects at the end of a path that meet a demand; nil if finding them is impossible or would cost too much.
     private func ends(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
@@ -96,7 +96,7 @@ extension FetchPlanner {
     }
 
     /// Finds the objects at the end of a path by unique keys. Returns nil unless the demand is a list of values and the
-    /// attribute is unique in all entities of these objects.
+    /// attribute has unique keys in all entities of these objects.
     private func keyed(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ demand: AttributeConstraint.Demand
     ) throws -> [RecordKey]? {

@@ -16,8 +16,8 @@ extension FetchPlanner {
         return .numbers([entityNumber: numbers])
     }
 
-    /// The number of the entity's own objects that a scan skips because their texts, read from columns, don't match.
-    /// O(object numbers) if the predicate tests texts, otherwise O(1).
+    /// Estimates how many of the entity's own objects a scan skips because their texts, read from columns, don't match.
+    /// O(object numbers) if the predicate tests texts.
     func skippedByColumns(_ selection: RecordSelection) throws -> UInt64 {
         guard let filter = ScanFilter(compiled.columnTests(of: entity)) else { return 0 }
         return try reader.skippedCount(of: entityNumber, in: selection.numbers(of: entityNumber), where: filter)
@@ -31,10 +31,10 @@ extension FetchPlanner {
 }
 
 extension AttributeConstraint.Demand {
-    /// The maximum number of values that are compared with each zone's bounds.
+    /// A demand with more values than this, none of them null, is replaced by their range, if they can be compared.
     private static let mostValues = 256
 
-    /// The demand to compare with zones: more than `mostValues` values are replaced by their range.
+    /// The demand to compare with zones, with ranges in place of many values.
     fileprivate var ofZones: Self {
         switch self {
         case .values(let values) where values.count > Self.mostValues && !admitsNull:
@@ -46,7 +46,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// Returns false if values within bounds can't meet the demand.
+    /// Returns false only if values within bounds can't meet the demand.
     fileprivate func mayMatch(_ bounds: ValueBounds) -> Bool {
         switch self {
         case .values(let values): values.contains { bounds.mayHave($0) }
@@ -60,7 +60,7 @@ extension AttributeConstraint.Demand {
 }
 
 extension [Value] {
-    /// The least and the greatest value; nil if two values can't be compared.
+    /// The least and the greatest value; nil for an empty list, and if values can't be compared.
     fileprivate var bounds: (least: Value, greatest: Value)? {
         guard var least = first, var greatest = first else { return nil }
         for value in self {

@@ -9,8 +9,8 @@ internal import FetchIndexValues
 /// topmost AND that bounds an attribute, candidates can be looked up in a current cache with that leading attribute, by
 /// the attribute's unique keys, or by links from related objects.
 ///
-/// If candidates can't be looked up, or are too many, the records are scanned, except those in zones that can't have a
-/// match.
+/// If candidates can't be looked up, or are too many, the records are scanned. The scan may skip zones that can't have
+/// a match.
 ///
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
 /// range are counted.
@@ -29,7 +29,7 @@ struct FetchPlanner {
     /// The entities whose objects are fetched.
     let entities: [Int]
     let entity: Entity
-    /// The slots of the predicate's key paths.
+    /// The slots of key paths.
     let table: PathTable
     private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
@@ -105,8 +105,7 @@ struct FetchPlanner {
         }
     }
 
-    /// The records on which the predicate must be evaluated. If a cache, a unique key or a zone is damaged, these are
-    /// all records of the entity.
+    /// The records on which the predicate must be evaluated; all records if damage is found.
     func selection() throws -> RecordSelection {
         do {
             switch try choice() {
@@ -133,7 +132,7 @@ struct FetchPlanner {
     }
 
     /// The number of matching records, if a cache's ranks give it; nil if records must be read, or if a cache is
-    /// damaged. O(caches x log n).
+    /// damaged. O(caches x ranges x log n).
     func exactCountUnlessDamaged() throws -> Int? {
         do {
             for kept in leadingOrders {
@@ -148,7 +147,8 @@ struct FetchPlanner {
         case scan(RecordSelection)
     }
 
-    /// Chooses candidates if there are few enough, otherwise a scan. Zones are only read if they can affect the choice.
+    /// Chooses candidates if there are few enough, otherwise a scan. For at most `fewLookUps` candidates, no zones are
+    /// read.
     private func choice() throws -> Choice {
         let best = try candidates()
         if let best, best.found.count <= Self.fewLookUps { return .candidates(best) }
@@ -157,7 +157,7 @@ struct FetchPlanner {
         return .scan(selection)
     }
 
-    /// The smallest set of candidates; nil if none can be looked up, or if looking them up one by one costs more than
+    /// The cheapest set of candidates; nil if none can be looked up, or if looking them up one by one costs more than
     /// reading all records.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
@@ -185,8 +185,7 @@ struct FetchPlanner {
     private func limit(skipping skipped: UInt64 = 0) throws -> Int {
         let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
         let most = count / Self.recordsOfLookUp
-        // If the predicate has key paths, a scan follows the paths of each record, so that a scanned record costs as
-        // much as one that is looked up.
+        // With key paths, a scanned record costs as much as one that is looked up, because the scan follows the paths.
         return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
     }
 

@@ -4,7 +4,8 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 /// The links to an object, as the context sees them: the snapshot's links, plus the links that unsaved edits add, minus
-/// the links that unsaved edits remove. Reading the list doesn't load objects.
+/// the links that unsaved edits remove. Reading the list doesn't load objects. The costs below are those once the
+/// context has its `linkEdits`.
 struct LinkList {
     /// The place of a link in the list.
     struct Place: Comparable {
@@ -101,7 +102,7 @@ struct LinkList {
     }
 
     /// Finds the link that joins the list's object with another object in a many-to-many relationship; nil if they
-    /// aren't linked. O(log n + links that unsaved edits remove) if the links have no positions, otherwise
+    /// aren't linked. O(log n x (1 + links that unsaved edits remove)) if the links have no positions, otherwise
     /// O(links x log n).
     func place(ofOther other: RecordKey) -> Place? {
         if let place = added?.place(ofOther: other) { return place }

@@ -22,8 +22,8 @@ enum OrderedPosition {
     /// The position of the object at an index, if all objects get new positions.
     static func position(at index: Int) -> [UInt8] { bytes(1 << 40 + UInt64(index)) }
 
-    /// A position between two given positions; nil if none exists, or if it would exceed the maximum length. A nil
-    /// bound is open.
+    /// A position between two given positions; nil if none is found, for example because it would exceed the maximum
+    /// length. A nil bound is open.
     static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {
         let isNumber: ([UInt8]) -> Bool = { $0.count >= numberLength }
         guard low.map(isNumber) ?? true, high.map(isNumber) ?? true else { return nil }

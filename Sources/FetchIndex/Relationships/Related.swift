@@ -2,10 +2,10 @@ internal import FetchIndexModels
 
 /// The objects of a to-many relationship.
 ///
-/// The collection doesn't load objects in advance. Counting costs O(log n), and iteration makes one object at a time,
-/// in the order of ids, or of positions if the relationship is ordered. The collection shows the current state with
-/// unsaved edits. A loop may or may not see objects that are saved or merged during the loop. Elements can be inserted
-/// and removed here or, with the same effect, through the inverse relationship.
+/// The collection doesn't load objects in advance. Iteration makes one object at a time, in the order of ids, or of
+/// positions if the relationship is ordered. The collection shows the current state with unsaved edits. A loop may or
+/// may not see objects that are saved or merged during the loop. Elements can be inserted and removed here or, with the
+/// same effect, through the inverse relationship.
 public struct Related<Object: ManagedObject>: RelationshipValue {
     public typealias Destination = Object
     public static var isToMany: Bool { true }
@@ -36,8 +36,8 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
         return typed
     }
 
-    /// Whether an object is in the relationship. O(unsaved edits + log n); O(unsaved edits + count x log n) in an
-    /// ordered many-to-many relationship.
+    /// Whether an object is in the relationship. O((1 + unsaved edits) x log n); O((unsaved edits + count) x log n) in
+    /// an ordered many-to-many relationship.
     public func contains(_ object: Object) -> Bool { access?.contains(object) ?? false }
 
     // MARK: Changes
@@ -48,8 +48,8 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
     public func insert(_ object: Object) { access?.insert(object, before: nil) }
 
     /// Inserts an object before the element at an index of an ordered relationship. An object that is already an
-    /// element is moved there. O(unsaved edits + log n); O(unsaved edits + count x log n) if the inverse is to-many, or
-    /// if all elements need new positions.
+    /// element is moved there, unless the index is `endIndex`. O((1 + unsaved edits) x log n); O((unsaved edits +
+    /// count) x log n) if the inverse is to-many, or if all elements need new positions.
     public func insert(_ object: Object, at index: Index) { access?.insert(object, before: index.place) }
 
     /// Moves an element before the element at an index of an ordered relationship. Traps if the relationship isn't
@@ -92,7 +92,7 @@ extension Related: Sequence {
     }
 
     /// The number of elements. O(log n), and O(unsaved edits) more for the first use of a relationship after a save, a
-    /// merge or a rollback.
+    /// merge, a rollback or a refresh.
     public var count: Int { Swift.max(0, access?.list.count ?? 0) }
     /// Whether the relationship has no elements. Costs as much as `count`.
     public var isEmpty: Bool { count == 0 }

@@ -62,7 +62,7 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     }
 
     /// Makes an aggregate of an attribute. Like the functions below, traps unless the key path is that of an
-    /// `@Attribute` of the object.
+    /// `@Attribute`.
     public init<Wrapped: AttributeValue>(_ function: AggregateFunction, _ keyPath: KeyPath<Object, Wrapped>) {
         self.init(function, Object.attributeName(of: keyPath))
     }

@@ -16,7 +16,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     public var fetchLimit = 0
     /// The number of rows to skip at the start.
     public var fetchOffset = 0
-    /// Has no effect, because every object is a fault until its first use.
+    /// Has no effect.
     public var fetchBatchSize = 0
     /// The kind of result that `execute` returns.
     public var resultType = ResultType.objects

@@ -42,8 +42,7 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// Compiles the definition, and selects records in a reader's state that include all members of the order.
-    /// `endsEarly` means that the fetch stops after some objects. O(caches x log n), and O(k log n) for k unique keys
-    /// that are looked up; O(zones) for a scan.
+    /// `endsEarly` means that the fetch stops after some objects.
     package func plan(
         in reader: StoreReader, endsEarly: Bool = false
     ) throws -> (request: OrderRequest, selection: RecordSelection) {

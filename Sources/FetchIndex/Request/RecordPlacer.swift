@@ -8,8 +8,7 @@ final class RecordPlacer: RowPlacer {
     private let model: Model
     let table: PathTable
     let paths: [RelatedPath]
-    /// For each path of the table, the slot of the reference with which it begins; nil if it begins with another kind
-    /// of step.
+    /// For each path of the table, the slot of the reference with which it begins; nil if it doesn't begin with one.
     private let referenceSlots: [Int?]
     /// The definition's predicate; if it's missing, a predicate that holds for all records.
     let predicate: CompiledPredicate

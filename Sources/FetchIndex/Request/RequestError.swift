@@ -1,6 +1,7 @@
 /// The reason why a request is malformed or doesn't fit its entity.
 public enum RequestError: Error, Equatable, Sendable {
-    /// The text isn't a valid sort key, section key, section order or aggregate; the associated text gives the reason.
+    /// A part of the request, such as a sort key or an aggregate, is invalid or missing; the associated text gives the
+    /// reason.
     case malformed(String)
     /// An attribute, a relationship or a section function has a type that the request can't use in this place; the
     /// associated text gives the reason.

@@ -95,7 +95,8 @@ final class SortColumn {
         return values.mayHave(.null) || values.mayHave(lessOrEqual: bound)
     }
 
-    /// Whether the bytes contain the value itself, so that it can be compared with bounds.
+    /// Whether the bytes contain an integer, a double, a date or a text of the record itself, which can be compared
+    /// with bounds.
     var hasBounds: Bool {
         let isOfRecord = expression == nil && collator == nil && PathTable.path(ofSlot: slot) == nil
         return isOfRecord && [.integer, .double, .date, .string].contains(type)
@@ -108,7 +109,7 @@ final class SortColumn {
         case text([UInt8])
     }
 
-    /// The first value of a row's key; nil for null, and if the bytes don't contain the value itself.
+    /// The first value of a row's key; nil for null, and if `hasBounds` is false.
     private func first(of key: [UInt8]) -> FirstValue? {
         guard hasBounds else { return nil }
         var key = key

@@ -92,8 +92,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Makes a section. If the request has no section key, the count includes all matching rows, even if the order was
-    /// limited to the first rows.
+    /// Makes a section. If the request has no section key, the count is `memberCount`, which may exceed the number of
+    /// rows if the order was limited to the first ones.
     private func fetched(_ section: OrderSection) -> FetchedSection {
         FetchedSection(
             section, count: opened.order.shape.hasSections ? section.count : memberCount, columns,
@@ -142,7 +142,7 @@ public struct FetchedOrder {
     }
 
     func stale(_ object: RecordKey) -> DamagedOrder {
-        DamagedOrder(defect: "it names object \(object.number), which is not in the store")
+        DamagedOrder(defect: "it names object \(object.number), which cannot be one of its rows")
     }
 
     func withRow(_ object: RecordKey, _ position: RowPath, _ body: (FetchedRow) throws -> Void) throws {
@@ -161,10 +161,11 @@ public struct FetchedOrder {
 
 /// A section of a fetched order.
 public struct FetchedSection: Equatable, Sendable {
-    /// The section's value as plain text; "" for null, and if the request has no section key.
+    /// The section's value, or the name of its related object, as plain text; "" for null, and if the request has no
+    /// section key.
     public let name: String
-    /// The number of rows in the section. If the request has no section key, all matching rows are counted, even if the
-    /// order was limited to the first rows.
+    /// The number of rows in the section. If the request has no section key, and the order was limited to the first
+    /// rows, the number may include the other matching rows.
     public let count: Int
     /// The number of rows in all preceding sections.
     public let rowsBefore: Int
@@ -195,7 +196,8 @@ public struct FetchedSection: Equatable, Sendable {
             && left.isNull == right.isNull && left.objectID == right.objectID && left.summary == right.summary
     }
 
-    /// An aggregate of the section's rows. O(1). Throws `RequestError` if the request doesn't have the aggregate.
+    /// An aggregate of the section's rows. O(1). Throws `RequestError` if the request doesn't have the aggregate, and
+    /// `StoreError`.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
         try withPublicErrors { try (columns ?? .none).value(of: aggregate, in: summary) }
     }

@@ -20,8 +20,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// The cache that the context catches up for this controller; nil for an order in memory, and if the controller
-    /// needs the exact change, because it then advances the cache only in `settle`.
+    /// The cache that the context catches up for this controller; nil if the controller has no order in a cache, or if
+    /// it needs the exact change, because it then advances the cache only in `settle`.
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
@@ -50,8 +50,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// Recomputes the order from the records after an update has found damage. The change is the difference between the
-    /// old and the new rows; if the old order can't be read, the change is reported as unknown (`rebuilt`).
+    /// Recomputes the order from the records after an update has failed. The change is the difference between the old
+    /// and the new rows; if it can't be computed, the change is reported as unknown (`rebuilt`).
     private func recompute(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let repaired: LiveOrder
         do { repaired = try recompute(order) } catch { return fail(error) }
@@ -82,8 +82,8 @@ extension FetchedResultsController: ContextFollower {
     }
 
     #if DEBUG
-        /// The rows of an order, if it's small enough for a check: debug builds verify each change by replaying it on
-        /// the old rows.
+        /// The rows of an order, if it's small enough for a check: debug builds verify changes by replaying them on the
+        /// old rows.
         private static func provenRows(of order: LiveOrder) -> [[RecordKey]]? {
             order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
         }

@@ -5,8 +5,8 @@ internal import FetchIndexRecords
 extension FetchedResultsController {
     /// Advances the context to the store's newest state, and opens the order in that state. If the controller has a
     /// cache, opening costs O(log n) if the cache is current, and O(k log n) if it is k changes behind. Otherwise the
-    /// order is built, O(n log n). Each unsaved edit costs O(log n) more. If the controller has fetched another request
-    /// before, the differences are delivered as a batch, O(n log n) for n rows.
+    /// order is built, O(n log n). Without an offset or a limit, each unsaved edit costs O(log n) more. If the
+    /// controller has fetched another request before, the differences are delivered as a batch, O(n log n) for n rows.
     ///
     /// During a delivery the context doesn't advance: the order is opened in the context's current state. A controller
     /// that is delivering a batch already shows the state after the batch, and can't fetch another request until the
@@ -41,7 +41,7 @@ extension FetchedResultsController {
             let cache = cacheName.map { cacheRequest($0, request) }
             let assessment = try cache.map { try assess($0, newest) }
             if fetched == wanted, isCurrent(request, assessment) {
-                // The merge has advanced the order and delivered the change already.
+                // The order has already followed the context.
                 guard cacheName != nil else { return .computed }
                 guard let merged, !merged.isEmpty else { return .hit }
                 return fetchOutcome(.caughtUp(merged))

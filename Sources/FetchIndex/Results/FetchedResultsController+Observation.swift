@@ -28,7 +28,7 @@ extension Observers: Observable {
 
 extension FetchedResultsController {
     /// The index title for a section's name: the delegate's title, if any. Otherwise it's the name itself if the
-    /// section key is an index title, or the upper-cased first character of the name. Nil for an empty name.
+    /// section key is an index title, or the upper-cased first character of the name; nil for an empty name.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate, let title = delegate.controller(self, sectionIndexTitleForSectionName: name) { return title }
         return SectionKey.indexTitle(ofSectionNamed: name, sectionKey)
@@ -40,13 +40,13 @@ extension FetchedResultsController {
         return sections.compactMap(\.indexTitle).filter { seen.insert($0).inserted }
     }
 
-    /// The index of the first section with an index title; nil if no section has the title. O(sections).
+    /// The index of the first section with an index title; nil if no section has the title. O(sections x log n).
     public func section(forSectionIndexTitle title: String) -> Int? {
         sections.firstIndex { $0.indexTitle == title }
     }
 
     /// The index of the first section with an index title; nil if `sectionIndexTitles` doesn't have the title at
-    /// `index`. O(sections).
+    /// `index`. O(sections x log n).
     public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
         let titles = sectionIndexTitles
         return titles.indices.contains(index) && titles[index] == title

@@ -4,7 +4,7 @@ internal import FetchIndexRecords
 public import FetchIndexValues
 
 /// The objects of a request, sorted and in sections. The controller keeps its rows current with its context, and
-/// reports each exact change.
+/// reports what changed.
 ///
 /// Sections and rows are read on demand, so a fetch with a current cache costs O(log n), however many rows it has. When
 /// the context processes edits, saves, merges or rolls back, the controller advances with it, and reports the changes
@@ -32,8 +32,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     let requiresSortKeys: Bool
     let needsExactChange: Bool
 
-    // The context's isolation domain guards the following properties. They are changed in this domain by fetches, when
-    // the context processes edits, advances or rolls back, and by reads that find damage.
+    // The context's isolation domain guards the following properties.
     var shown = ShownOrder.nothing { didSet { version &+= 1 } }
     var live: LiveOrder? { shown.live }
     /// A number that increases when `shown` is set, and when its order follows the context. If the number has changed,
@@ -52,7 +51,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The cache as the last fetch opened it, for the next `settle` to store. Only for controllers that need the exact
     /// change.
     var reading: CacheReading?
-    /// The sequences of changes that have not ended, by their numbers.
+    /// The sequences of changes, by their numbers. A sequence that has ended is removed at the next change.
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
@@ -185,7 +184,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
     }
 
-    /// Returns the object with a key. If the key is nil, because records are damaged, returns an object without values.
+    /// Returns the object with a key. If the key is nil, because of damage, returns an object without values.
     func object(_ id: RecordKey?) -> Object {
         let id = id ?? managedObjectContext.container.temporaryKey(entityNumber)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
@@ -197,8 +196,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     /// An aggregate of the rows in a range, whose indexes count over all sections. O(log n). Traps unless the fetched
-    /// request has the aggregate and the range is within the rows. Null before the first fetch, and if the store is
-    /// damaged, which `failure` reports.
+    /// request has the aggregate. Also traps if the range isn't within the rows, unless damage may have changed them.
+    /// Null before the first fetch, and after a failure, which `failure` reports.
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }

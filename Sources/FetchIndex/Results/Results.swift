@@ -18,7 +18,8 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     }
 
     /// Iterates over the sections, reading them in batches that grow to 64 sections. Each batch costs O(log n + its
-    /// sections). The loop ends at the current end of the results, even if they shrink during the loop.
+    /// sections). Unless damage is found, the loop ends at the current end of the results, even if they shrink during
+    /// the loop.
     public struct Iterator: IteratorProtocol {
         private static var mostAtOnce: Int { 64 }
 
@@ -72,14 +73,14 @@ public struct ResultsSection<Object: ManagedObject> {
     public let objectID: ObjectID?
     private let columns: AggregateColumns
 
-    /// The section's value as plain text; "" for null, and if the controller has no section key.
+    /// The section's value, or the name of its related object, as plain text; "" for null, and if the controller has no
+    /// section key.
     public var name: String { section.name }
     /// The number of rows in the section.
     public var count: Int { section.count }
     /// The number of rows in all preceding sections.
     public var rowsBefore: Int { section.rowsBefore }
 
-    /// Makes a section. After a failure of the controller, the section is empty.
     fileprivate init(
         _ controller: FetchedResultsController<Object>, _ index: Int, _ section: consuming OrderSection,
         _ columns: AggregateColumns
@@ -97,8 +98,8 @@ public struct ResultsSection<Object: ManagedObject> {
     /// the results have changed, that may be another section.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 
-    /// An aggregate of the section's rows. O(1). Traps unless the fetched request has the aggregate. Null if the store
-    /// is damaged, which the controller's `failure` reports.
+    /// An aggregate of the section's rows. O(1). Traps unless the fetched request has the aggregate. Null after a
+    /// failure, which the controller's `failure` reports.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         let result = aggregate.function.result
         guard let column = columns.index(for: aggregate.function, of: aggregate.attribute) else {
@@ -108,7 +109,7 @@ public struct ResultsSection<Object: ManagedObject> {
         if let value = try? columns.value(result, at: column, of: section.valueAndSummary, from: section.valueLength) {
             return value
         }
-        // The summary is damaged. Reading the section again makes the controller recompute its results, or fail.
+        // The summary is damaged. Reading it again makes the controller recompute results that are still damaged.
         return controller.read { try columns.value(result, at: column, of: $0.section(at: index).summary) } ?? .null
     }
 }

@@ -2,7 +2,7 @@ public import FetchIndexModels
 public import FetchIndexOrderCaches
 
 /// The kind of change of a section, a row or an object. Only sections and rows move. A section by related object is
-/// updated if the object's name changes.
+/// updated if the object's name changes and the section doesn't move.
 public enum ChangeKind: Hashable, Sendable {
     case insert
     case delete

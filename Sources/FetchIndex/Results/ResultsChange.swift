@@ -1,7 +1,7 @@
 public import FetchIndexModels
 public import FetchIndexOrderCaches
 
-/// The exact change between two states of results, whose rows are named by the ids of their objects.
+/// The change between two states of results, whose rows are named by the ids of their objects.
 public typealias ResultsChange = OrderChange<ObjectID>
 
 extension OrderChange<RecordKey> {
@@ -26,14 +26,14 @@ extension OrderChange<RecordKey> {
 
 /// How an order was opened.
 public enum FetchOutcome: Equatable, Sendable {
-    /// The cache was current.
+    /// The order in the cache, or in the controller, was current.
     case hit
-    /// The cache, or the controller's rows from it, were behind. The change leads from the former rows to the current
-    /// ones.
+    /// The rows of the cache or of the controller were behind, or the cache's exact reader hadn't received earlier
+    /// changes. The change leads from the former rows to the current ones.
     case caughtUp(ResultsChange)
-    /// The cache was built from all records.
+    /// The order was built from the records, or its change is unknown because of damage.
     case rebuilt(RebuildReason)
-    /// The order was computed in memory, without a cache.
+    /// The order was computed in memory, and isn't stored in a cache.
     case computed
 }
 

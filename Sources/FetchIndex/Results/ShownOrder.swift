@@ -8,15 +8,15 @@ internal import FetchIndexOrderCaches
 //                            +---------------- damage in the records --------------------->   v
 //                                                                                           failure(isTold: true)
 //
-// A fetch leads from each state to `order`. When the context processes edits, advances or rolls back, the state stays,
-// unless damage is found.
+// A successful fetch leads from each state to `order`. When the context processes edits, advances or rolls back, the
+// state stays, unless damage is found.
 enum ShownOrder {
     /// The controller has not fetched yet.
     case nothing
     /// The order that the last fetch opened. It follows the context.
     case order(LiveOrder)
-    /// An order that was computed again in memory, because the opened order is damaged. Counts that were read from the
-    /// opened order may be wrong.
+    /// An order that was computed again in memory, because the opened order couldn't be read or updated. Counts that
+    /// were read from the opened order may be wrong.
     case repaired(LiveOrder)
     /// The controller has no rows, because records that the order needs are damaged. Listeners are notified of the
     /// failure once.

@@ -8,8 +8,8 @@ package import FetchIndexValues
 package struct ObjectName {
     /// The value of the entity's first unique attribute; nil if the entity has no unique attribute.
     package var key: Value?
-    /// The values before the change, by attribute; nil for a new object. If values weren't asked for, only deleted
-    /// objects have them.
+    /// The values before the change, by attribute; nil for a new object, or if the log is too short. If values weren't
+    /// asked for, only deleted objects have them.
     package var oldValues: [String: Value]?
     /// The values after the change, by attribute; nil for a deleted object, or if values weren't asked for.
     package var newValues: [String: Value]?
@@ -66,8 +66,7 @@ extension StoreReader {
 }
 
 extension FetchedOrder {
-    /// The commit after which the changes in the outcome were made. If the order was built: nil, or the commit of the
-    /// records that were read.
+    /// The commit after which the changes in the outcome were made. It has no meaning if the order was built.
     var changedSince: UInt64? { opened.start }
 
     /// The descriptions of objects in the order's state. Old values are of `commit`; if it's nil, of `changedSince`.

@@ -20,7 +20,7 @@ extension PersistentContainer {
         try withPublicErrors { try CacheDirectory.names(in: store.snapshot()) }
     }
 
-    /// Makes the error for an unknown cache name. The error suggests the most similar name. O(caches). Throws
+    /// Makes the error for an unknown cache name. The error suggests a similar name, if any. O(caches). Throws
     /// `StoreError` if the names can't be read.
     package func unknownCache(_ name: String) throws -> StoreError {
         try withPublicErrors { try CacheDirectory.unknown(name, in: store.snapshot()) }

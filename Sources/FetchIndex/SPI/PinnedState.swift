@@ -26,8 +26,9 @@ package struct PinnedState {
     /// The names of the caches, sorted. O(caches).
     package func cacheNames() throws -> [String] { try withPublicErrors { try CacheDirectory.names(in: snapshot) } }
 
-    /// The facts of a cache. O(log n), and O(log n) for each commit since the cache's commit, or since the commit that
-    /// its exact reader last received, if that is older. Throws `StoreError`: `unknownCache` if no cache has the name.
+    /// The facts of a cache. O(caches + log n), and O(log n) for each commit since the cache's commit, or since the
+    /// commit that its exact reader last received, if that is older. Throws `StoreError`: `unknownCache` if no cache
+    /// has the name.
     package func facts(ofCache name: String) throws -> NamedCache {
         try withPublicErrors { NamedCache(try container.cacheEngine.facts(of: name, in: snapshot), in: snapshot.model) }
     }
@@ -61,8 +62,9 @@ package struct PinnedState {
     }
 
     /// The change of a current cache's order since a commit. Returns nil if the cache isn't current or its request
-    /// can't be read, if the log doesn't reach back to the commit, if the commits since then have more than `most`
-    /// changes of records, or if the order depends on related objects. O(k log n) for k changes.
+    /// can't be read, if the log doesn't reach back to the commit or the commit is newer than this state, if the
+    /// commits since then have more than `most` changes of records, or if the order depends on related objects. O(k log
+    /// n) for k changes.
     package func change(ofCache name: String, since commit: UInt64, mostRecords most: Int) throws -> ResultsChange? {
         try withPublicErrors {
             guard let request = try? CacheRequest(ofStored: name, in: snapshot) else { return nil }

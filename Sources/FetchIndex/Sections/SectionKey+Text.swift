@@ -40,7 +40,7 @@ extension SectionKey: CustomStringConvertible {
     }
 
     /// Parses a function with its arguments. Returns nil if the name or the number of arguments doesn't fit a function,
-    /// or if an argument is invalid.
+    /// or if a length or width is invalid, or a name or locale is empty. Throws for an unknown calendar.
     private static func read(_ function: String, _ name: String, _ arguments: ArraySlice<String>) throws -> SectionKey?
     {
         let (first, last) = (arguments.first ?? "", arguments.last ?? "")

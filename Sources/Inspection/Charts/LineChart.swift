@@ -19,7 +19,7 @@ package struct LineChart {
     /// The exponents of powers of ten: no value is below the first power or above the last one.
     private let decades: ClosedRange<Int>
 
-    /// The values at the lower and the upper edge: powers of ten.
+    /// The values at the lowest and the highest line of the grid: powers of ten.
     package var bounds: (least: Double, greatest: Double) {
         (pow(10, Double(decades.lowerBound)), pow(10, Double(decades.upperBound)))
     }

@@ -63,7 +63,7 @@ struct CacheCard {
         return facts
     }
 
-    /// The size of the cache, and the depth and fill of its tree of rows.
+    /// The size of the trees of rows and sections, and the depth and fill of the tree of rows.
     private func treeFacts() throws -> [Fact] {
         guard let order = try? pinned.storedOrder(ofCache: name),
             let size = try? order.size(sampledLeaves: Self.sampledLeaves)

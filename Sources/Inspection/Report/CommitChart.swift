@@ -17,7 +17,8 @@ struct CommitChart {
         commits = try state.commits().filter { $0.time.isFinite && abs($0.time) < 1e12 }
     }
 
-    /// Makes the chart. Returns nil if the log has no commits, or if their times are implausibly far apart.
+    /// Makes the chart. Returns nil if no commit of the log has a plausible time, or if the times are implausibly far
+    /// apart.
     func figure() -> Figure? {
         let times = commits.map { ($0.time / 3600).rounded(.down) }
         guard let last = times.max(), let first = times.min().map({ min($0, last - Self.leastHours + 1) }),

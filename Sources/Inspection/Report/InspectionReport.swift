@@ -1,9 +1,9 @@
 package import FetchIndex
 
-/// The inspection report of a store: one HTML page that loads no other files.
+/// The inspection report of a store, one HTML page that loads no other files; and parts of the live page.
 package struct InspectionReport {
     package struct Options {
-        /// Whether each cache is compared with a newly computed order. O(n log n) for each cache.
+        /// Whether each cache is checked and, if possible, compared with a newly computed order.
         package var verifies = false
         package var progress: (_ cache: String, _ done: Int, _ total: Int) -> Void = { _, _, _ in }
 
@@ -25,8 +25,7 @@ package struct InspectionReport {
         state = try container.pinnedState()
     }
 
-    /// Returns the page, and whether it shows no defects; a cache that can't be read counts as a defect. O(branches and
-    /// sections of the caches) and, for the log, O(log n) for each cache and commit, without verification. Throws
+    /// Returns the page, and whether it shows no defects; a cache that can't be read counts as a defect. Throws
     /// `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
         let names = try state.cacheNames()
@@ -49,8 +48,7 @@ package struct InspectionReport {
     /// Returns the overview of the store as an HTML fragment. O(k log n) for k commits in the log. Throws `StoreError`.
     package func storeHTML() throws -> String { try Templates.render(storePart, .store) }
 
-    /// Returns the card of a cache as an HTML fragment. O(branches and sections of the cache), and O(k log n) for k
-    /// commits in the log. Throws `StoreError`.
+    /// Returns the card of a cache as an HTML fragment. Throws `StoreError`.
     package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
 
     private func card(_ name: String, _ number: Int) throws -> Card {

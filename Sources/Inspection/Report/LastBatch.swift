@@ -18,9 +18,9 @@ struct LastBatch {
         (self.name, self.container, self.state) = (name, container, state)
     }
 
-    /// Returns nil if the batch is empty or can't be computed: no opening was stored, the last stored opening rebuilt
-    /// the cache, the cache isn't current, the log no longer reaches back to that commit, the commits since then have
-    /// too many changes, or the order depends on other objects.
+    /// Returns nil if the batch is empty or can't be computed, for example because no opening was stored, the last
+    /// stored opening rebuilt the cache, the cache isn't current, the log no longer reaches back to that commit, the
+    /// commits since then have too many changes, or the order depends on other objects.
     func batch(_ history: CacheHistory) throws -> Batch? {
         guard let start = history.openings.last(where: \.isStored)?.start,
             let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty

@@ -13,7 +13,7 @@ struct SectionChart {
     /// All sections; empty if there are too many to read.
     private let sections: [FetchedSection]
 
-    /// Returns nil if the cache has no sections or is unusable. O(log n + sections that are read). Throws `StoreError`.
+    /// Returns nil if the cache has no sections, or if its header can't be used. Throws `StoreError`.
     init?(ofCache name: String, in state: PinnedState) throws {
         guard let order = try state.storedOrder(ofCache: name), order.hasSections, order.sectionCount > 0 else {
             return nil

@@ -119,7 +119,8 @@ actor BrowsedStore {
         for listener in listeners.values { send(.keepAlive, to: listener.continuation) }
     }
 
-    /// Checks whether the store is still in its place, reads the state of its caches, and sends changes to the listeners.
+    /// Checks whether the store is still in its place. If there are listeners, reads the state of its caches, and sends
+    /// them the changes.
     private func poll() async {
         do {
             let container = try current()
@@ -166,8 +167,7 @@ actor BrowsedStore {
         if sentence == nil { beginAnew() }
     }
 
-    /// Opens, in the newly opened store, the views that have listeners, and tells the listeners to read everything
-    /// again.
+    /// Opens the views that have listeners, and tells these listeners to read everything again.
     private func beginAnew() {
         for name in Set(listeners.values.compactMap(\.cache)) {
             _ = try? view(of: name)
@@ -188,7 +188,7 @@ actor BrowsedStore {
         Memory.giveBack()
     }
 
-    /// Starts a task that advances the view at each commit and sends its changes to the listeners.
+    /// Starts a task that advances the view after commits and sends its changes to the listeners, unless one runs.
     private func follow(_ view: CacheView) {
         guard let container, views[view.name]?.follower == nil else { return }
         views[view.name]?.follower = Task { [commits = container.commits] in

@@ -11,7 +11,7 @@ extension CacheView {
     /// The time after which a search answers with the rows found so far.
     private static let searchTime = Duration.milliseconds(12)
 
-    /// Catches the order up, and returns its columns and counts: the answer to the page's first request.
+    /// Catches the order up, and returns its columns and counts.
     func view() throws -> ViewMessage {
         _ = try bringUpToDate()
         return try read { opened, order in
@@ -32,7 +32,7 @@ extension CacheView {
         }
     }
 
-    /// Returns rows by their numbers, counted over all sections. O(log n) for each row.
+    /// Returns rows by their numbers, counted over all sections.
     func rows(from start: Int, limit: Int) throws -> RowsMessage {
         try read { opened, order in
             guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
@@ -54,7 +54,7 @@ extension CacheView {
         }
     }
 
-    /// Returns sections by their indexes. O(log n + sections).
+    /// Returns sections by their indexes.
     func sections(from start: Int, limit: Int) throws -> SectionsMessage {
         try read { opened, order in
             let titles = SectionTitles(opened.definition.sectionKey, order)
@@ -73,13 +73,13 @@ extension CacheView {
         }
     }
 
-    /// Returns the current row number of an object. O(log n).
+    /// Returns the current row number of an object.
     func place(of id: UInt64) throws -> PlaceMessage {
         try read { opened, _ in PlaceMessage(row: opened.controller.row(of: RecordKey(rawValue: id))) }
     }
 
-    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `limit` rows are found or
-    /// `searchTime` is over; a later request can continue at `next`.
+    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `limit` or `mostRows` rows are
+    /// found, or `searchTime` is over; a later request can continue at `next`.
     func search(_ format: String, from start: Int, limit: Int) throws -> SearchMessage {
         let predicate = try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
         return try read { opened, order in

@@ -119,7 +119,7 @@ struct LoopbackServer: Sendable {
                 connections.pause(number)
             }
         } catch {
-            // The client has gone, or is too slow.
+            // For example, the client has gone, or is too slow.
         }
     }
 

@@ -6,7 +6,7 @@ extension String {
     /// other control characters and hidden characters.
     package var visible: String { replacingControls(\.picture) }
 
-    /// Like `visible`, but line ends are kept.
+    /// Like `visible`, but line feeds are kept.
     package var withoutControls: String { replacingControls(except: "\n", \.picture) }
 
     /// The text on one line. Spaces replace control characters, and � replaces hidden characters.

@@ -1,5 +1,5 @@
 extension String {
-    /// The number of terminal columns that the text takes: two for East Asian wide characters and emoji, zero for marks.
+    /// The number of terminal columns that the text takes: two for East Asian wide characters and most emoji.
     package var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
     /// Returns the visible form of the text, cut with "…" if it takes more than `width` columns.
@@ -39,7 +39,7 @@ package struct FittedText {
     }
 
     /// Returns the offset at which a text is cut, which is its length if it fits, and the columns that it takes, with
-    /// the "…" if it's cut. Returns nil if the text isn't UTF-8, or if `width(of:)` doesn't know one of its characters.
+    /// the "…" if it's cut. Returns nil if `width(of:)` doesn't know one of its characters.
     private static func cut(_ text: UnsafeRawBufferPointer, width: Int) -> (end: Int, used: Int)? {
         var used = 0
         // The offset of the first character that leaves no room for "…" after it, and the columns of the text that is
@@ -57,7 +57,8 @@ package struct FittedText {
         return used <= width ? (text.count, used) : cut
     }
 
-    /// The width of a character that never combines with its neighbours (printable Latin, kana, CJK ideographs); nil for all others.
+    /// The width of a character that doesn't combine with others of its kind (printable Latin, kana, CJK ideographs);
+    /// nil for all others.
     private static func width(of scalar: UInt32) -> Int? {
         switch scalar {
         case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x2FF, 0x2026: 1
@@ -66,7 +67,7 @@ package struct FittedText {
         }
     }
 
-    /// Decodes a scalar of one to three bytes. Returns nil for a longer scalar, and for bytes that aren't UTF-8.
+    /// Decodes a scalar of one to three bytes. Returns nil for a longer scalar.
     private static func scalar(in text: UnsafeRawBufferPointer, at offset: Int) -> (scalar: UInt32, length: Int)? {
         let first = text[offset]
         if first < 0x80 { return (UInt32(first), 1) }

@@ -1,6 +1,6 @@
 extension DataFile {
-    /// Walks over all pages of the state that `transaction` committed. Returns nil if neither meta page of the file
-    /// describes that state any more.
+    /// Walks over all pages of the state that `transaction` committed. Returns nil if no meta page of the file
+    /// describes that state any more, or if its meta page is just being written.
     package static func walk(_ path: String, _ transaction: Int, expecting tables: [TableDescription]) throws
         -> PageReport?
     {

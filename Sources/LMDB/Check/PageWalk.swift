@@ -87,7 +87,7 @@ final class PageWalk {
     func use(_ page: PageNumber, count: UInt64 = 1, _ subject: String) -> Bool {
         guard page >= MetaPage.count, page < meta.pageCount, count >= 1, count <= meta.pageCount - page else {
             let run = count == 1 ? "page \(page)" : "the \(count) pages starting at page \(page)"
-            report.add("\(run): \(subject) leads there, but the last page is \(meta.lastPage)")
+            report.add("\(run): \(subject) leads there, but the usable pages are 2 to \(meta.lastPage)")
             return false
         }
         guard page + count <= filePages else {
@@ -109,7 +109,7 @@ final class PageWalk {
     /// Marks a page as free.
     func release(_ page: PageNumber) {
         guard page >= MetaPage.count, page < meta.pageCount else {
-            report.add("page \(page): the free list names it, but the last page is \(meta.lastPage)")
+            report.add("page \(page): the free list names it, but the usable pages are 2 to \(meta.lastPage)")
             return
         }
         if used.contains(page) { report.add("page \(page): it is used and in the free list") }

@@ -23,8 +23,8 @@ extension DataFile {
             if let metas = try MetaPage.both(of: file) {
                 let length = try file.length()
                 guard let error = try defect(of: file, metas, length, witness) else { return }
-                // The meta pages and the length are those of the last attempt, so the defect doesn't come from reading
-                // during a commit.
+                // The meta pages and the length are those of the last attempt, so the defect doesn't come from a commit
+                // during the reading.
                 if let last, last.metas == metas, last.length == length { throw error }
                 last = (metas, length, error)
             }
@@ -47,7 +47,7 @@ extension DataFile {
             case .file(let length): lengths[name] = length
             case .link: throw DataFileError.foreign("its \(name) is a symbolic link")
             case .folder: throw DataFileError.foreign("its \(name) is a folder")
-            case .other: throw DataFileError.foreign("its \(name) is a pipe or a device")
+            case .other: throw DataFileError.foreign("its \(name) is a pipe, a socket or a device")
             }
         }
         return lengths

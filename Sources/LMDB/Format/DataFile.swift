@@ -40,9 +40,9 @@ package struct DataFile: ~Copyable {
 
 /// A reason why LMDB can't safely open an environment's files.
 package enum DataFileError: Error, Equatable {
-    /// A file isn't LMDB's, isn't a regular file, or has the format of another LMDB version.
+    /// A file doesn't look like LMDB's, isn't a regular file, or has the format of another LMDB version.
     case foreign(String)
-    /// A file is LMDB's, but part of it is missing or wrong.
+    /// The files look like LMDB's, but can't be used as they are.
     case damaged(String)
 }
 

@@ -22,7 +22,7 @@ struct MetaPage: Equatable {
     /// The number of the state's pages. Free pages count, even those at the end that were never written to the file.
     var pageCount: UInt64 { lastPage &+ 1 }
 
-    /// Decodes a page. Throws if LMDB couldn't read it, or would read invalid data.
+    /// Decodes a page. Throws if it isn't a meta page of this version of LMDB, or names an invalid page size.
     private init(_ bytes: [UInt8]) throws {
         let flags = bytes.withUnsafeBytes { Page(bytes: $0).flags }
         let contents = bytes.span.bytes.extracting(Page.headerLength..<Self.length)
@@ -41,7 +41,7 @@ struct MetaPage: Equatable {
         }
     }
 
-    /// Reads both meta pages. Returns nil if the file is too short; LMDB doesn't open a file that lacks one of them.
+    /// Reads both meta pages. Returns nil if the file is too short.
     static func both(of file: borrowing DataFile) throws -> [MetaPage]? {
         let bytes = try file.bytes(at: 0, count: length)
         guard bytes.count == length else { return nil }
@@ -81,9 +81,8 @@ struct MetaPage: Equatable {
             "the first pages of its data.mdb belong to the transactions \(first) and \(second), which do not follow each other"
     }
 
-    /// A defect that `init` doesn't check; nil if the page is intact. Use it only for the page of the state that is
-    /// read. From the other page LMDB reads only the fields that `init` checks, and a failed write may have left part
-    /// of a transaction in that page.
+    /// A defect that `init` doesn't check; nil if none is found. Use it only for the page of the state that is read: a
+    /// failed write may have left part of a transaction in the other page.
     var defect: String? {
         guard lastPage >= Self.count - 1, lastPage < UInt64(Int.max / pageSize) else {
             return "its data.mdb has the invalid last page number \(lastPage)"

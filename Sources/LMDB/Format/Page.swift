@@ -6,8 +6,8 @@
 ///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
 ///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
 ///
-/// An overflow page has the length of its run, in 4 bytes, instead of lower and upper. The other pages of the run have
-/// no header. A meta page's header is followed by its contents, see `MetaPage`.
+/// The first page of a run of overflow pages has the number of the run's pages, in 4 bytes, instead of lower and upper.
+/// The other pages of the run have no header. A meta page's header is followed by its contents, see `MetaPage`.
 struct Page {
     enum Kind: UInt16 {
         case branch = 1
@@ -30,7 +30,8 @@ struct Page {
 
     var number: PageNumber { number(at: 0, as: UInt64.self) }
     var flags: UInt16 { number(at: 10, as: UInt16.self) }
-    /// Whether the page is a copy in memory that a write transaction has changed (P_DIRTY). Pages on disk aren't dirty.
+    /// Whether the page is in the memory of a write transaction, which has changed or made it (P_DIRTY). Pages on disk
+    /// aren't dirty.
     var isDirty: Bool { flags & 0x10 != 0 }
     var lower: Int { Int(number(at: 12, as: UInt16.self)) }
     var upper: Int { Int(number(at: 14, as: UInt16.self)) }

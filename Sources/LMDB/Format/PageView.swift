@@ -17,7 +17,7 @@ struct PageView {
         guard bytes.count >= Page.headerLength else { return "is missing" }
         if pageNumber != wanted { return "says that it is page \(pageNumber)" }
         let flags = read(\.flags)
-        return flags == kind.rawValue ? nil : "should be a \(kind.name), but has the flags \(flags)"
+        return flags == kind.rawValue ? nil : "is not the expected \(kind.name): it has the flags \(flags)"
     }
 
     /// The defect of the nodes' offsets and lengths; nil if all nodes can be read.

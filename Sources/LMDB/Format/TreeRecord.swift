@@ -2,7 +2,7 @@
 ///
 ///     pad 4 | flags 2 | depth 2 | branch pages 8 | leaf pages 8 | overflow pages 8 | entries 8 | root 8
 ///
-/// Numbers are in the byte order of a 64-bit machine.
+/// Numbers are in the machine's byte order.
 package struct TreeRecord: Equatable {
     static let length = 48
     /// LMDB's maximum length of a byte key.
@@ -48,7 +48,7 @@ package struct TreeRecord: Equatable {
         }
     }
 
-    /// A defect of the record, in a file of `pageCount` pages; nil if it's intact.
+    /// A defect of the record, in a file of `pageCount` pages; nil if none is found.
     func defect(pageCount: UInt64) -> String? {
         if keys == nil { return "has flags that FetchIndex never writes" }
         if root == Self.noRoot { return depth == 0 ? nil : "has a depth, but no root" }

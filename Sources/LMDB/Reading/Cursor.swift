@@ -124,18 +124,17 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Appends entries to a block, beginning with the entry at the cursor, until the block is full or a key is greater
-    /// than `last`. Afterwards the cursor is at the first entry that wasn't appended. If the block isn't full
-    /// afterwards, all entries up to `last` have been read. If an entry can't be read, throws, and the block has the
-    /// entries before it. For tables of integer keys.
+    /// Appends entries to a block, beginning with the entry at the cursor, until the block is full, a key is greater
+    /// than `last`, or the table ends. Afterwards the cursor is at the first entry that wasn't appended, if any. If the
+    /// block isn't full afterwards, all entries of the table up to `last` have been read. If an entry can't be read,
+    /// throws, and the block has the entries before it. For tables of integer keys.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
             let start = block.count
             if isInMap { try readPage(into: &block, through: last) }
             if block.count > start {
-                // This seek is cheap: LMDB compares the key with the last key of its current page before it searches
-                // the tree.
+                // This seek is cheap, because LMDB looks for the key in its current page before it searches the tree.
                 let found = block.keys[block.count - 1]
                 guard try seek(toKeyFrom: found), integerKey == found else { throw LMDBError.corrupted }
             } else {
@@ -181,7 +180,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Prefetches the page of the value at the cursor, once for each page.
+    /// Prefetches the page of the value at the cursor.
     @inline(__always)
     private mutating func loadPage() {
         // An empty value at the end of its page has the address of the next page, which may not exist.
@@ -208,8 +207,8 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    /// Inserts or replaces a value in a table of integer keys. A key near the cursor is found without a search from the
-    /// root. mdb_cursor_put
+    /// Inserts or replaces a value in a table of integer keys. A key on the cursor's page is found without a search
+    /// from the root. mdb_cursor_put
     package mutating func put(_ value: RawSpan, for key: UInt64) throws {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))

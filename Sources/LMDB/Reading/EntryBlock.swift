@@ -4,7 +4,7 @@ package struct EntryBlock: ~Copyable {
     /// The maximum number of entries: few enough that the entries of a usual table fit into a processor core's cache.
     package static let capacity = 128
 
-    /// The keys. Here and in `values`, only the first `count` elements are set. The memory is valid while the block
+    /// The keys. Here and in `values`, only the first `count` elements are valid. The memory is valid while the block
     /// exists.
     package let keys: UnsafePointer<UInt64>
     package let values: UnsafePointer<UnsafeRawBufferPointer>

@@ -2,7 +2,7 @@ internal import CFetchIndexLMDB
 internal import FetchIndexCLibrary
 
 /// Checks that an entry is within its page. A damaged length could reach far outside of the page, and reading that far
-/// would kill the process. A value in overflow pages must be within its run of pages instead.
+/// could kill the process. A value in overflow pages must be within its run of pages instead.
 struct PageBounds {
     static let systemPageLength = Int(getpagesize())
 
@@ -24,7 +24,7 @@ struct PageBounds {
     /// A run may be longer than its value needs: it keeps its length when the transaction that wrote the value
     /// overwrites it with a shorter one. The surplus pages contain bytes of the longer value. A page that doesn't
     /// belong to the run usually begins with its own page number; so if the first surplus page does, the run's length
-    /// is damaged. `pageCount` is the number of pages in the newest commit.
+    /// is taken for damaged. `pageCount` is the number of pages in the newest commit.
     static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64) -> Bool {
         let length = Page.Node.headerLength + keyLength + value.mv_size
         guard length > Page.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }

@@ -5,8 +5,8 @@ internal import FetchIndexCLibrary
 /// opened without the system's read-ahead, because most reads are of a few scattered pages.
 struct PageLoader {
     private static let cacheLine = 64
-    /// The number of bytes to read ahead when a walk begins or jumps. Each further request is for four times as many
-    /// bytes, up to `mostAhead`.
+    /// The number of bytes to read ahead first, and again after a jump of the walk. Each further request is for four
+    /// times as many bytes, up to `mostAhead`.
     private static let leastAhead: UInt = 1 << 17
     private static let mostAhead: UInt = 1 << 20
     /// One page in this many bytes is sampled, and at least one page per request.
@@ -18,15 +18,15 @@ struct PageLoader {
     /// The number of bits by which an address is shifted to get the number of its page.
     private let shift = UInt(PageBounds.systemPageLength.trailingZeroBitCount)
     private var page: UInt = 0
-    /// The pages in first..<end have been requested from the disk, or were in memory.
+    /// The pages in first..<end have been requested from the disk, or were probably in memory.
     private var first: UInt = 0
     private var end: UInt = 0
     /// The number of pages of the last request.
     private var ahead: UInt = 0
-    /// The page that was last prefetched into the processor's cache.
+    /// The page that was last prefetched into the processor's cache before the walk reached it.
     private var prefetched: UInt = 0
 
-    /// Prefetches the page of a value in the map, and pages after it, unless it's the page of the last call.
+    /// Prefetches the page of a value in the map, and possibly pages after it, unless it's the page of the last call.
     @inline(__always)
     mutating func load(_ value: MDB_val) {
         let page = UInt(bitPattern: value.mv_data) &>> shift
@@ -70,8 +70,8 @@ struct PageLoader {
     }
 
     /// Whether the sampled pages are in memory, and so probably all pages of the request. Requesting pages that are in
-    /// memory would cost much more than sampling. The first page isn't sampled, because the walk may have read it.
-    /// mincore reports all pages as in memory unless the user owns the file or may write it.
+    /// memory would cost much more than sampling. The first page isn't sampled, because the walk may have read it. On
+    /// Linux, mincore reports all pages as in memory unless the user owns the file or may write it.
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
         let step = min(length, Self.sampled >> shift)
         for page in stride(from: first + step - 1, to: first + length, by: Int(step)) {

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
-/// Unmaps the pages that a long scan has passed: otherwise they would count as the process's memory. The pages stay in
-/// the system's cache, and are mapped again when they are read.
+/// Unmaps the pages that a long scan has passed: otherwise they would count as the process's memory. The pages may stay
+/// in the system's cache, and are mapped again when they are read.
 package struct PassedPages {
     private static let most = 16 << 20
 

@@ -38,7 +38,7 @@ extension [UInt8] {
         append((attribute.isOptional ? 1 : 0) | (attribute.isUnique ? 2 : 0) | (isRemoved ? 4 : 0) | role.flag)
     }
 
-    /// Appends the properties that a program declares about a relationship, and whether the relationship is removed.
+    /// Appends the properties of a relationship, except `renamedFrom`, and whether the relationship is removed.
     mutating func appendRelationship(_ relationship: RelationshipDescription, isRemoved: Bool = false) {
         for text in [relationship.name, relationship.destination, relationship.inverse ?? ""] { appendText(text) }
         let flags: [(Bool, UInt8)] = [

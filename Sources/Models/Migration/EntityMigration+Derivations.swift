@@ -1,6 +1,6 @@
 extension EntityMigration {
-    /// Throws if the migration gives a name in an unchanged derivation to another attribute, which would change the
-    /// derivation's meaning.
+    /// Throws if the migration gives a name in an unchanged derivation to another stored attribute, which would
+    /// change the derivation's meaning.
     func requireDerivations() throws {
         let kept = slots.filter { new in
             !new.isRemoved && new.attribute.derivation != nil

@@ -29,9 +29,9 @@ public struct ModelDifference: Hashable, Sendable {
 
     /// The cost of a change.
     public enum Verdict: String, Comparable, Sendable {
-        /// No record is read or written: O(1), except that the stored order of a removed index is deleted.
+        /// No record must be read or written.
         case free
-        /// A pass over the records of the entity, or of its hierarchy, O(n log n), in one transaction.
+        /// A pass over the records or keys of the entity, or of its hierarchy, O(n log n), in one transaction.
         case pass
         /// Existing objects lack values that the model doesn't define: a closure must provide them.
         case decision
@@ -55,7 +55,7 @@ public struct ModelDifference: Hashable, Sendable {
         public let reason: String
     }
 
-    /// The steps, grouped by entity, in the order in which they are made.
+    /// The steps, grouped by entity.
     public internal(set) var steps: [Step] = []
 
     /// The verdict of the most expensive step; free if no step is needed.

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The references of a stored entity, and the references from any entity that may lead to its objects, with all names
-/// resolved to numbers.
+/// The references of a stored entity, and the references from any entity that may lead to its objects, with their
+/// entities and slots as numbers.
 package final class EntityLinks: Sendable {
     /// The two numbers that identify a relationship in link keys: the topmost entity that has the relationship, and the
     /// relationship's slot in that entity.
@@ -70,7 +70,7 @@ package final class EntityLinks: Sendable {
 }
 
 extension Model {
-    /// Whether any entity has relationships.
+    /// Whether any entity has relationships, removed ones included.
     package var hasRelationships: Bool { entities.contains { !$0.storedRelationships.isEmpty } }
 
     /// Returns the model with the links in its entities. The cost depends only on the size of the model.

@@ -3,7 +3,8 @@ package import FetchIndexValues
 /// A key path that leads from an entity's objects through relationships to an attribute or to objects. A path without
 /// relationships leads to the object itself, or to the name of its entity.
 ///
-/// Each step depends on the entity of the object where it begins: a subentity has other slots than its superentity.
+/// Each step depends on the entity of the object where it begins: a subentity may have other slots than its
+/// superentity.
 package struct RelatedPath: Sendable {
     /// The path element for an object's own key.
     package static let keyName = "self"
@@ -63,7 +64,7 @@ package struct RelatedPath: Sendable {
     /// the existence of its records matters.
     package let reads: [Int: Set<Int>]
 
-    /// Like `init`, but cached: following a path again in the same stored model costs O(names).
+    /// Like `init`, but cached.
     package static func following(_ names: [String], from entity: Int, in model: Model) throws -> RelatedPath? {
         guard let links = model.entities[entity].links else { return try RelatedPath(names, from: entity, in: model) }
         if let known = links.knownPath(names) { return known }
@@ -73,7 +74,7 @@ package struct RelatedPath: Sendable {
     }
 
     /// Resolves a path. Returns nil if the first name isn't a relationship of the entity, `self` or `entity`. Throws
-    /// `unknownAttribute` if a later name is unknown.
+    /// `unknownAttribute` if the name after the relationships is unknown.
     private init?(_ names: [String], from entity: Int, in model: Model) throws {
         var builder = Builder(entity, model)
         var next = 0
@@ -103,7 +104,8 @@ package struct RelatedPath: Sendable {
 
     private struct Builder {
         private let model: Model
-        /// The declared entity of the objects at the current end of the path; `entities` includes its subentities.
+        /// The declared entity of the objects at the current end of the path. After a relationship, `entities` includes
+        /// its subentities.
         private(set) var entity: Int
         private var entities: [Int]
         var steps: [Step] = []

@@ -17,7 +17,8 @@ struct SectionSums {
     }
 
     /// Returns the summary of a section after the changes; empty in an order without aggregates. Calls `sumUp` if the
-    /// changes don't determine the summary. The caller passes section numbers in ascending order.
+    /// section is new or has too many changes, or if they don't determine the summary. The caller passes section
+    /// numbers in ascending order.
     mutating func next(
         _ section: Int, _ old: [UInt8]?, whenUnknown sumUp: () throws -> [UInt8]
     ) throws -> [UInt8] {

@@ -95,7 +95,7 @@ struct SummaryColumn: ~Escapable {
         }
     }
 
-    /// The offset of the end of the column at an offset; nil if the column is malformed.
+    /// The offset of the end of the column at an offset; nil if the column turns out to be malformed.
     static func end(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> Int? {
         if form.type != .decimal, offset + 9 <= summary.byteCount,
             summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many

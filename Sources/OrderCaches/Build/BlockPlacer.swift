@@ -64,7 +64,8 @@ final class BlockPlacer {
 
     // MARK: Row keys
 
-    /// Computes and sorts the row keys of the members among a block's selected records.
+    /// Computes the row keys of the members among a block's selected records, and gives those that may be wanted to the
+    /// sorter. Leaves out records with edits.
     func sortRows(of block: inout RecordBlock) throws {
         guard let placer else { return }
         defer { releasePages(behind: block) }

@@ -4,9 +4,9 @@ internal import FetchIndexSorting
 
 extension OrderBuilder {
     /// Calls the body with the row keys of the first `wanted.most` members (by default all), in ascending order, as
-    /// `SortedEntry`. `edits` replace records; nil excludes an object. Records are read and keys sorted on several
-    /// threads. Returns the number of members that were found; if `wanted` counts all, this is the number of all
-    /// members. O(n log n).
+    /// `SortedEntry`. `edits` replace records; nil excludes an object. Several threads may read records and sort keys.
+    /// Returns the number of members that were found; if `wanted` counts all, this is the number of all members. O(n
+    /// log n).
     @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
@@ -34,7 +34,7 @@ extension OrderBuilder {
 /// Sorts the row keys of several orders in one scan.
 ///
 ///     Scan: blocks of records, by thread --> BlockPlacer, by order and thread --> its KeySorter
-///     at a thread's last block           --> its keys are sorted
+///     at a thread's last block           --> its keys are sorted, unless there are edits
 ///     edited records                     --> the first thread's BlockPlacer of each order
 private final class OrderSort {
     /// The entities whose objects are in any of the orders.

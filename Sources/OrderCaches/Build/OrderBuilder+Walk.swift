@@ -3,7 +3,8 @@ package import FetchIndexRecords
 
 /// The order in which members are passed to a closure.
 package enum WalkOrder {
-    /// By entity, then by object number; new unsaved objects last. O(n).
+    /// By entity, then by object number; new unsaved objects last. O(n), besides edits and records that key paths lead
+    /// to.
     case byNumber
     /// By row key: by section value, then by sort key. Only the first `most` members are passed. O(n log n); O(n log k)
     /// if `most` is a small k, because other members are dropped early.
@@ -70,12 +71,11 @@ extension OrderBuilder {
         return edits.isEmpty ? reader : ChangedState(edits, over: reader)
     }
 
-    /// Calls the body. If a selected object has no record, throws that the cache or unique key which names it is
-    /// damaged.
+    /// Calls the body. Throws `DamagedOrder` if a candidate has no record.
     func requiringRecords(_ body: () throws -> Void) throws {
         do { try body() } catch let missing as MissingObject {
             throw SectionedOrder.corrupted(
-                "a cache or unique key names object \(missing.object.number), which does not exist")
+                "a cache, unique key or link leads to object \(missing.object.number), which does not exist")
         }
     }
 }
@@ -87,7 +87,7 @@ private struct EditedMembers {
     private let reader: StoreReader
     private let related: (any RecordState)?
     private var placement: RowPlacement
-    /// Edited records of objects that the store has, by number.
+    /// Edited records of saved objects, by entity and object number.
     private var stored: ArraySlice<(object: RecordKey, record: [UInt8])> = []
     /// Records of new objects, by temporary number.
     private var new: [(object: RecordKey, record: [UInt8])] = []

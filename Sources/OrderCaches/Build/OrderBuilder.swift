@@ -24,7 +24,7 @@ package struct OrderBuilder {
     /// Whether mapped pages of the data file are released while records are read. Only builds of caches do this,
     /// because they don't need the pages again. The next scan must map the pages again, which costs a fifth of a scan.
     var releasesPages = false
-    /// Whether the order has no sort keys, so that the rows of each section are ordered by object number.
+    /// Whether the order has no sort keys, so that the rows of each section are ordered by entity and object number.
     package var isByNumber = false
     /// Whether the order has no predicate, so that all objects are members.
     package var hasAll = false
@@ -70,7 +70,7 @@ package struct OrderBuilder {
     var rowEntity: Int? { subentities.isEmpty ? entity : nil }
     var placement: RowPlacement { RowPlacement(namesEntity: !subentities.isEmpty) }
 
-    /// Builds the order: places every record, sorts the row keys, and fills the trees with them. O(n log n).
+    /// Builds the order: places the selected records, sorts the row keys, and fills the trees with them. O(n log n).
     package func build(
         from reader: StoreReader, _ selection: RecordSelection = .all, in nodes: any NodeStore
     ) throws -> SectionedOrder {
@@ -78,8 +78,8 @@ package struct OrderBuilder {
     }
 
     /// Builds only the first rows of an order without sections and aggregates, and also counts all members if wanted;
-    /// otherwise the count is nil. O(n log k) for k of n rows. If the order has no sort keys, records after the last
-    /// wanted row aren't read, unless it has a predicate and all members are counted.
+    /// otherwise the count is nil. O(n log k) for k of n rows. If the order has no sort keys, reading stops soon after
+    /// the last wanted row, unless the order has a predicate and all members are counted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {

@@ -49,8 +49,7 @@ extension CacheDirectory {
     }
 
     /// Whether a cache is fresh. A cache whose commit is more than `idleCommits` old counts as stale, without reading
-    /// the log, even if nothing that the cache depends on has changed. Its next opening raises its commit, unless
-    /// another writer is busy.
+    /// the log, even if nothing that the cache depends on has changed.
     private static func isFresh(_ header: CacheHeader, in reader: StoreReader) throws -> Bool {
         guard header.commit <= reader.commit, reader.commit - header.commit <= CacheEngine.idleCommits else {
             return false

@@ -10,7 +10,7 @@ extension CacheDirectory {
     /// Whether a name belongs to an index. Every writer maintains indexes, and no fetch opens one by its name.
     package static func isIndex(_ name: String) -> Bool { name.hasPrefix(indexPrefix) }
 
-    /// The names of the caches in the list, in order. O(1) if the list is empty.
+    /// The names of the caches in the list, in order.
     package static func maintained(in reader: StoreReader) throws -> [String] {
         var names: [String] = []
         try reader.withCacheList(.maintained) { bytes in
@@ -26,8 +26,9 @@ extension CacheDirectory {
     }
 
     /// Adds a cache to the list or removes it. Adding also notes which commit the cache's exact reader has received,
-    /// unless the cache has a note, and retains the log for the note. Removing keeps the note, but no longer retains
-    /// the log for it. Throws `StoreError.unknownCache` if the cache is missing, and `invalidCacheName` for an index.
+    /// unless the cache has a note, and retains the log for a note of changes. Removing keeps the note, but no longer
+    /// retains the log for it. Throws `StoreError.unknownCache` if the cache is missing, and `invalidCacheName` for an
+    /// index.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }

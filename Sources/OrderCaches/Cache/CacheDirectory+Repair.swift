@@ -10,7 +10,8 @@ extension CacheDirectory {
             "cache \"\(name)\" was damaged and has been deleted, because \(reason): fetch with its request to build it again"
     }
 
-    /// Deletes caches with damaged names, and nodes that don't belong to a cache. Returns a report of the repair.
+    /// Deletes caches with damaged names, and nodes that belong to neither a cache nor a marked build. Returns a report
+    /// of the repair.
     package static func removeStrays(in writer: StoreWriter) throws -> [String] {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
@@ -48,7 +49,7 @@ extension CacheDirectory {
         return removed
     }
 
-    /// The cache numbers under which the store has nodes, but which belong to no cache or marked build.
+    /// The cache numbers under which the store has nodes, but which belong to neither a cache nor a marked build.
     package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
         var known = Set(try storedNumbers(in: reader))
         if let building = try? reader.markedBuild() { known.insert(building) }

@@ -3,13 +3,13 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 /// A note of what the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. An exact
-/// reader is one that must receive each change. If a cache has no note, its reader has received the state of the
-/// cache's own commit.
+/// reader is one that must receive each change. If a cache has no note, its reader counts as having received the state
+/// of the cache's own commit.
 ///
 /// A reader may fail or be killed before it has handled a rebuild, and writers catch a maintained cache up without its
-/// reader. If this weren't noted, the reader's next opening would be a hit, and the reader would miss changes.
+/// reader. If this weren't noted, the reader's next opening could be a hit, and the reader would miss changes.
 struct UnreadNote: Equatable {
-    /// The cache's number when the note was written; 0 if the log isn't retained for the note.
+    /// The cache's number when the note was written; 0 in a note of changes for which the log isn't retained.
     let number: UInt32
     /// The commit of the rebuild; for a note of changes, the last commit that the reader has received.
     let commit: UInt64
@@ -20,7 +20,7 @@ struct UnreadNote: Equatable {
         (self.number, self.commit, self.reason) = (number, commit, reason)
     }
 
-    /// Whether the log after the note's commit is retained, so that the reader can receive the exact changes.
+    /// Whether `trimLog` keeps the log after the note's commit, so that the reader can receive the exact changes.
     var keepsLog: Bool { reason == nil && number != 0 }
 
     /// Creates a note of a cache's rebuild.
@@ -30,7 +30,7 @@ struct UnreadNote: Equatable {
 }
 
 extension CacheDirectory {
-    /// The note of a cache; nil if it has none. O(1) if no cache has one.
+    /// The note of a cache; nil if it has none.
     static func unread(of name: String, in reader: StoreReader) throws -> UnreadNote? {
         try unreadOrDamaged(in: reader).notes[name]
     }
@@ -54,8 +54,8 @@ extension CacheDirectory {
         return notes
     }
 
-    /// The notes, by the names of the caches. If the list is damaged, each cache may have had a note. So each cache
-    /// counts as rebuilt because of damage, and no reader misses a change.
+    /// The notes, by the names of the caches. If the list is damaged, any cache may have had a note. So caches count as
+    /// rebuilt because of damage, so that no reader misses a change.
     private static func unreadOrDamaged(
         in reader: StoreReader
     ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
@@ -97,8 +97,8 @@ extension CacheDirectory {
     }
 
     /// The last commit that the exact reader of a cache has received, or the commit of a rebuild that it hasn't
-    /// received. Nil if the cache has no note, or if nothing that its order depends on has changed since the note's
-    /// commit.
+    /// received. Nil if the cache has no note, or if nothing that its order depends on has changed since the commit of
+    /// a note of changes.
     static func unreadSince(_ name: String, _ header: CacheHeader, in reader: StoreReader) throws -> UInt64? {
         guard let note = try unread(of: name, in: reader) else { return nil }
         if note.reason != nil { return note.commit }

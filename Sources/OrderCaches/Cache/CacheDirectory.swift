@@ -49,7 +49,7 @@ package struct CacheDirectory {
         return names
     }
 
-    /// The error to throw for a name that no cache has. It suggests a similar name. O(caches).
+    /// The error to throw for a name that no cache has. It suggests a similar name, if any.
     package static func unknown(_ name: String, in reader: StoreReader) throws -> StoreError {
         .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
     }
@@ -158,9 +158,10 @@ package struct CacheDirectory {
         throw SectionedOrder.corrupted("no number for a cache is free")
     }
 
-    /// Deletes the log's oldest commits until the log has at most `keptLogBytes`. Keeps the commits that a cache, an
-    /// exact reader or a running build still has to read. Does nothing if the log is at most a quarter longer than
-    /// `keptLogBytes`, or if the store has no caches. In a store without caches, only the log's limit bounds the log.
+    /// Deletes the log's oldest commits until the log has at most `keptLogBytes`. Keeps the commits that a cache, a
+    /// note with `keepsLog` or a running build still needs. Does nothing if the log is at most a quarter longer than
+    /// `keptLogBytes`, or if no cache has a readable header. In a store without caches, only the log's limit bounds the
+    /// log.
     static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }
@@ -173,8 +174,8 @@ package struct CacheDirectory {
         where note.keepsLog && writer.logReaches(back: note.commit) {
             needed = needed.map { min($0, note.commit) }
         }
-        // If a cache needs the whole log, nothing can be deleted. In that case, the check for a running build, which
-        // would slow down each save, is left out.
+        // If the whole log is needed, nothing can be deleted. In that case, the check for a running build, which would
+        // slow down each save, is left out.
         guard let needed, needed > writer.state.logStart else { return }
         let built = writer.store.commitBeingBuilt() ?? needed
         try writer.trimLog(through: min(needed, built), keeping: kept)

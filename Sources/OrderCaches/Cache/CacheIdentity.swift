@@ -1,8 +1,8 @@
 internal import FetchIndexValues
 package import FetchIndexModels
 /// The identity (fingerprint) of an order: everything that determines it, as canonical texts. A cache is valid for
-/// exactly one identity. The texts are readable, and the request can be parsed from them. They contain the permanent
-/// names of attributes, so that renaming an attribute doesn't change the identity.
+/// exactly one identity. The texts are readable, and the request can be parsed from them, except a computed section
+/// key. They contain the permanent names of attributes, so that renaming an attribute doesn't change the identity.
 package struct CacheIdentity: Sendable {
     package var entity: String
     /// The slots that the order reads, with the raw values of their types: "0:6,3:2". The function `reads` describes

@@ -8,8 +8,8 @@ internal import FetchIndexRecords
 /// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096
 /// bytes. A leaf or branch of at least a quarter of this length is padded, so that it gets an overflow page even if
 /// LMDB would store it inline. If nodes were inline, a page would hold only a few of them, and would be written with
-/// each change of one of them. With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes). A change
-/// of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many nodes share.
+/// each change of one of them. With overflow pages, LMDB's own tree has few pages (about a hundredth of the nodes). A
+/// change of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
@@ -29,8 +29,8 @@ final class LMDBNodeStore: NodeStore {
     private var canAppend = true
     /// The addresses of recently read nodes in the map, by the low bits of their numbers, because every descent reads
     /// the upper levels of a tree. LMDB keeps a page in place until its transaction writes or ends, so the addresses
-    /// aren't used after the first write. Empty until the first node is read. This isn't a lazy property, because a
-    /// lazy array would be copied when an element changes.
+    /// aren't used after the first write. Empty until the first node is read or prefetched. This isn't a lazy property,
+    /// because a lazy array would be copied when an element changes.
     private var recentNodes: [Place] = []
     private var hasWritten = false
     /// The sum of bytes that `prefetch` reads. Computing it keeps the compiler from removing the reads.
@@ -48,8 +48,8 @@ final class LMDBNodeStore: NodeStore {
 
     let capacity: Int
     /// The minimum length of a value that LMDB stores on overflow pages, because two values of this length wouldn't fit
-    /// into a page. Nil if this object only reads, if LMDB's pages are so large that nodes are always inline, or if the
-    /// page size is unknown.
+    /// into a page. Nil if this object only reads, if nodes of its capacity are always inline, or if the page size is
+    /// unknown.
     private let ownPageLength: Int?
 
     private init(_ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?) {
@@ -72,7 +72,7 @@ final class LMDBNodeStore: NodeStore {
         self.init(in: reader, cache: header.number, nextNode: header.nextNode)
     }
 
-    /// Opens a cache's nodes for writing. Only tests use nodes that are shorter than a page.
+    /// Opens a cache's nodes for writing. Only tests use another capacity than the default.
     convenience init(
         writingIn writer: StoreWriter, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
@@ -165,7 +165,7 @@ final class LMDBNodeStore: NodeStore {
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
             }
         }
-        // One byte of each page is read first, so that the processor translates several page addresses in parallel.
+        // One byte of each node is read first, so that the processor translates several page addresses in parallel.
         for place in places { touched &+= place.value[0] }
         for place in places {
             recentNodes[Self.index(of: place.node)] = place

@@ -195,7 +195,7 @@ private struct Unreadable: Error {
 }
 
 extension RecordedOpening {
-    /// The greatest time in seconds that counts as valid: about 30,000 years.
+    /// Times of this many seconds (about 30,000 years) or more count as damaged.
     private static let greatestTime = 1e12
     /// The maximum lengths in bytes of the opening's reason, process and author.
     private static let textLengths = [24, 32, 35]

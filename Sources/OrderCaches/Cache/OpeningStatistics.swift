@@ -3,16 +3,17 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Statistics of cache openings: the number of hits by hour, and the last openings other than hits. They are in a
-/// separate file in the store's folder, so that a hit writes nothing to LMDB's file. `OpeningLayout` shows the format.
+/// separate file in the store's folder, so that counting a hit writes nothing to LMDB's file. `OpeningLayout` shows the
+/// format.
 ///
-/// If the file is lost, only statistics are lost. If it can't be written, or stays locked by another process for a
-/// short time, the opening isn't recorded, so that openings don't wait long for the file.
+/// If the file is lost, only statistics are lost. If it can't be written, or stays locked for a short time, the opening
+/// isn't recorded, so that openings don't wait long for the file.
 struct OpeningStatistics {
     private let file: SideFile
 
     init(of store: Store) { file = store.statistics }
 
-    /// Counts a hit of a cache. Reads and writes only a few bytes.
+    /// Counts a hit of a cache.
     func countHit(of cache: CacheHeader, time: Double) {
         change(cache.number, cache.name) { Self.add(1, time, $0, $1, &$2) }
     }
@@ -115,13 +116,14 @@ struct OpeningStatistics {
         return history
     }
 
-    /// Calls the body with the statistics file. Does nothing if the file can't be opened, if it can't be locked for
-    /// writing, or if it has another format.
+    /// Calls the body with the statistics file. Does nothing if the file can't be opened for this use, if it can't be
+    /// locked for writing, or if it has another format.
     private func withFile(_ use: SideFile.Use, _ body: (StatisticsFile) -> Void) {
         file.use(use, accepts: Self.accepts) { body(StatisticsFile(descriptor: $0)) }
     }
 
-    /// Returns whether the file has the right magic bytes. Writes them if the file is empty and writable.
+    /// Returns whether the file has the right magic bytes. If it's writable and has zeros or nothing in their place,
+    /// writes them first.
     private static func accepts(_ descriptor: CInt, _ isWritable: Bool) -> Bool {
         let file = StatisticsFile(descriptor: descriptor)
         let magic = file.read(OpeningLayout.magicPlace)

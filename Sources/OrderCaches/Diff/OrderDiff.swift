@@ -32,9 +32,9 @@ struct OrderDiff {
         let isUpdated: Bool
     }
 
-    /// Computes the change from one state to another. The row changes must contain each object whose record changed
-    /// between the states. `places` are the old and new positions of their rows and sections, as `update` returned
-    /// them.
+    /// Computes the change from one state to another. The row changes must contain each object whose row changed
+    /// between the states, or whose update is to be reported. `places` are the old and new positions of their rows and
+    /// sections, as `update` returned them.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
     ) throws -> OrderChange<RecordKey> {

@@ -5,12 +5,11 @@ package import FetchIndexRecords
 ///
 ///     current    nothing that its order depends on has changed since the commit of its header
 ///     behind     the log has the changes since that commit; their number is given
-///     unusable   the next opening rebuilds it, for the reason
+///     unusable   its order must be built from all records, for the reason
 package enum CacheAssessment {
     case current(CacheHeader)
     case behind(CacheHeader, changes: Int)
-    /// The next opening must rebuild the cache. The header is nil if the cache is missing, or if its header can't be
-    /// read.
+    /// The cache must be rebuilt. The header is nil if the cache is missing, or if its header can't be used.
     case unusable(RebuildReason, CacheHeader?)
 
     package var header: CacheHeader? {

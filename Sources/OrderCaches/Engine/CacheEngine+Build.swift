@@ -1,15 +1,15 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Builds a cache without blocking other writers.
+/// Builds a cache, if possible without blocking other writers for long.
 ///
 ///     build lock     one build at a time
 ///     snapshot       place, sort          memory: the request's budget
 ///     pieces         nodes, one transaction per piece, under their own number, which the store marks
 ///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
-    /// The maximum length of a piece of nodes, in bytes. It's limited because LMDB keeps a transaction's changed pages
-    /// in memory until the transaction ends.
+    /// The maximum length in bytes at which a piece of nodes is written. It's limited because LMDB keeps a
+    /// transaction's changed pages in memory until the transaction ends.
     private static let maximumPiece = 16 << 20
     /// The maximum time that a build waits for another build. After it, the order is computed in memory.
     private static let patience = Duration.seconds(60)
@@ -99,8 +99,9 @@ extension CacheEngine {
         }
     }
 
-    /// Tries once to build a cache. Returns nil if too much has changed during the build. The snapshot lives only in
-    /// this function, so that a failed attempt no longer keeps writers from reusing pages.
+    /// Tries once to build a cache. Returns nil if the built order can't be caught up with what has changed during the
+    /// build. The function's own snapshot lives only in it, so that a failed attempt no longer keeps writers from
+    /// reusing pages.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?

@@ -8,7 +8,8 @@ package final class SharedScan {
         /// The commit of the state that was scanned.
         let commit: UInt64
         let sorters: [KeySorter]
-        /// The reader of the scanned state, if headings must still be read from it; otherwise nil.
+        /// The reader of the scanned state if one of the scan's caches needs headings, which are read from it;
+        /// otherwise nil.
         let reader: StoreReader?
     }
 
@@ -62,8 +63,8 @@ extension CacheEngine {
     }
 
     /// A shared scan for the caches that must be built. Nil if fewer than two must be built, if two have the same name,
-    /// or if the caches can't be stored. Also nil if the scan failed because of damaged records or a full disk, which
-    /// the build of each cache then reports.
+    /// or if the caches can't be stored. Also nil if the scan failed: the build of each cache then scans the records
+    /// itself.
     private func sharedScan(of built: [CacheRequest]) throws -> SharedScan? {
         guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
             Set(built.map(\.name)).count == built.count

@@ -15,8 +15,8 @@ package struct NewestOrders {
 extension CacheEngine {
     /// Opens the caches of live orders in the newest state, or in a snapshot's. Unless the store can't be written or
     /// another writer is busy, one transaction stores the orders that were caught up. If no newer commit exists, it
-    /// also rebuilds caches of the same request that are damaged or too far behind (`RebuildReason.isOfState`). O(k log n)
-    /// for k changes; O(n log n) for a cache that can't be caught up.
+    /// also rebuilds caches that are damaged or too far behind (`RebuildReason.isOfState`). O(k log n) for k changes;
+    /// O(n log n) for a cache that can't be caught up.
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()
         var newest = NewestOrders(snapshot: snapshot)
@@ -58,9 +58,9 @@ extension CacheEngine {
     }
 
     /// Catches a cache up to a snapshot's state, which its reader has already received. Like `openNewest`, rebuilds a
-    /// cache of the same request that is damaged or too far behind, if no newer commit exists. The order of the cache isn't changed if another
-    /// writer is busy, or if the cache has reached this state. Records a catch-up in the statistics. Costs as much as
-    /// `openNewest`.
+    /// cache that is damaged or too far behind, if no newer commit exists. The order of the cache isn't changed if the
+    /// store can't be written, if another writer is busy, or if the cache has reached this state. Records a catch-up in
+    /// the statistics. Costs as much as `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }
         let start = ContinuousClock.now
@@ -70,9 +70,9 @@ extension CacheEngine {
         record(opened, of: cache, since: start)
     }
 
-    /// Stores the order of an attempt in its cache. A cache of the same request that is damaged or too far behind is
-    /// rebuilt if `commit` is still the newest commit. A cache that turns out to be damaged is deleted. Returns nil if no order is stored, for
-    /// example because the cache was replaced meanwhile.
+    /// Stores the order of an attempt in its cache. A cache that is damaged or too far behind
+    /// (`RebuildReason.isOfState`) is rebuilt if `commit` is still the newest commit. If damage is found later, the
+    /// cache is deleted. Returns nil if no order is stored, for example because the cache was replaced meanwhile.
     private func store(
         _ attempt: CacheAttempt<CacheReading>, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {

@@ -20,9 +20,9 @@ extension CacheEngine {
 
     /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. `next` is the prepared order to be
     /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` if the assessment
-    /// says so, if the cache turns out to be damaged, or if too many rows depend on changed objects. If `wantsChange`
-    /// is false, the change stays `pending`, and row changes that affect neither key nor summary are left out. O(log n)
-    /// for a current cache, O(k log n) for one that is k changes behind.
+    /// says so, if damage is found, or if too many rows depend on changed objects. If `wantsChange` is false, the
+    /// change stays `pending`, and row changes that affect neither key nor summary are left out. O(log n) for a current
+    /// cache; O(k log n) for one that is k changes behind, including rows that depend on changed objects.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true
@@ -91,12 +91,13 @@ extension CacheEngine {
         }
     }
 
-    /// Opens the order of a cache in the newest state, or in a snapshot's: as it's stored, caught up from the change
-    /// log, or rebuilt. An assessment of the cache in this state can be given.
+    /// Opens the order of a cache in the newest state, or in a snapshot's: as it's stored, or caught up from the change
+    /// log. If the cache is unusable, rebuilds it in the newest state. An assessment of the cache in the state can be
+    /// given.
     ///
     /// A hit costs O(log n), catching up O(k log n) for k changes, and a rebuild O(n log n). If the store is read-only,
-    /// or while another writer is busy, the order is caught up in memory and the cache isn't changed. A rebuild waits
-    /// for other writers.
+    /// or while another writer is busy, the order is caught up in memory and the cache isn't changed. A rebuild that is
+    /// stored waits for other writers.
     package func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, at snapshot: Snapshot? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {

@@ -61,8 +61,8 @@ extension CacheEngine {
     }
 
     /// Catches caches up in memory, from a snapshot's state, with changes that aren't written yet. Leaves out caches
-    /// that aren't current, that read records of other objects, that don't depend on the changed entities, or that
-    /// can't be caught up. The writer of the changes handles those. O(k log n) for k changes.
+    /// that aren't current, that read records of other objects, that don't depend on the changed entities, that have
+    /// too many changes, or that can't be caught up. The writer of the changes handles those. O(k log n) for k changes.
     package func prepare(
         _ caches: [CacheRequest], for changes: [RecordChange], in snapshot: Snapshot, with crew: Crew
     ) -> PreparedOrders {
@@ -70,7 +70,7 @@ extension CacheEngine {
         let entities = Set(changes.map(\.object.entity))
         for cache in caches
         where !cache.order.builder.readsRelated && !entities.isDisjoint(with: cache.order.builder.dependencies) {
-            // If this fails, the writer gets the same error when it catches the cache up, and handles it.
+            // If this fails, the writer catches the cache up itself, and handles the errors that it gets.
             prepared.orders[cache.name] = try? prepare(cache, for: changes, in: snapshot, with: crew)
         }
         return prepared

@@ -5,7 +5,8 @@ internal import FetchIndexEssentials
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    /// If the reading is a hit, counts it, and raises the cache's commit if that is more than `idleCommits` old.
+    /// If the reading is a hit of a current cache, counts it, and tries to raise the cache's commit if that is more
+    /// than `idleCommits` old.
     func noteHit(_ reading: CacheReading) {
         guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
         let time = currentTime()
@@ -14,7 +15,8 @@ extension CacheEngine {
         if reading.isIdle { try? raiseCommit(of: reading) }
     }
 
-    /// Sets a current cache's commit to that of the reading's state, unless another writer is busy.
+    /// Sets a current cache's commit to that of the reading's state, unless the store can't be written, another writer
+    /// is busy, or the cache was replaced.
     private func raiseCommit(of reading: CacheReading) throws {
         guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
             return
@@ -23,8 +25,8 @@ extension CacheEngine {
         try writer.commit()
     }
 
-    /// Records an opening in the statistics, unless it was a hit. If the order isn't in its cache, records it for the
-    /// cache that has the name now, if any.
+    /// Records a catch-up or a rebuild in the statistics. If the order is in memory, records it for the cache that has
+    /// the name in the snapshot, if any.
     func record(
         _ opened: OpenedOrder, in snapshot: Snapshot, of cache: CacheRequest, since start: ContinuousClock.Instant
     ) {
@@ -32,7 +34,7 @@ extension CacheEngine {
         record(opened, of: cache, header, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
-    /// Records the opening of a cache in the statistics, unless it was a hit.
+    /// Records a catch-up or a rebuild in the statistics, unless the order is in memory.
     package func record(_ opened: OpenedOrder, of cache: CacheRequest, since start: ContinuousClock.Instant) {
         record(opened, of: cache, opened.place.header, ContinuousClock.now - start, isStored: opened.isStored)
     }

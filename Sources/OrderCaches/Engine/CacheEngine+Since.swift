@@ -4,8 +4,9 @@ package import FetchIndexRecords
 
 extension CacheEngine {
     /// The change of a current cache's order since a commit. Returns nil if the cache isn't current, if the log doesn't
-    /// reach back to the commit, if the commit is newer than the reader's, if the commits since then have more
-    /// than `limit` changes of records, or if the order reads records of other objects. O(k log n) for k changes.
+    /// reach back to the commit, if the commit is newer than the reader's, if the commits since then have more than
+    /// `limit` changes of the order's entities, or if the order reads records of other objects. O(k log n) for k
+    /// changes.
     package func change(
         of cache: CacheRequest, since commit: UInt64, limit: Int, in reader: StoreReader
     ) throws -> OrderChange<RecordKey>? {

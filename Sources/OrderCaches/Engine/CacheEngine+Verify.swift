@@ -4,14 +4,14 @@ internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// Returns the defects of the cache with this header, in the reader's state, one sentence each: wrong checksums of
-    /// nodes, defects of trees and sections, and rows that differ from those that the records give. A cache that is
-    /// behind is caught up in memory before its rows are compared. O(n log n).
+    /// Returns the defects of the cache with this header, in the reader's state, one sentence each: for example wrong
+    /// checksums of nodes, defects of trees and sections, and rows that differ from those that the records give. A
+    /// cache that is behind is caught up in memory before its rows are compared. O(n log n).
     ///
-    /// If the request is nil or has other aggregates, only the nodes and trees are checked: the sections aren't
+    /// If the request is nil or has other aggregates, only the header, nodes and trees are checked: the sections aren't
     /// compared with the rows, and the rows aren't compared with the records. If the cache can't be caught up, its rows
-    /// aren't compared with the records either. Throws `StoreError.corrupted` if the records can't be read for the
-    /// comparison.
+    /// aren't compared with the records either. Throws `StoreError.corrupted` if the records or the log can't be read
+    /// for the comparison.
     ///
     /// `shared` are the cache numbers that several caches have; if it's nil, they are determined here.
     package func verify(
@@ -55,7 +55,7 @@ extension CacheEngine {
             } catch  where error.isCacheDamage {
                 return ["it cannot be caught up with the newest records: \(error)"]
             }
-        // The cache is consistent in itself, and its next opening rebuilds it.
+        // The cache is consistent in itself, but must be rebuilt.
         case .unusable: return []
         }
     }

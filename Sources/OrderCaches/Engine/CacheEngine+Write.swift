@@ -6,8 +6,9 @@ package import FetchIndexRecords
 extension CacheEngine {
     /// The purpose for which a writer opens caches.
     package enum Purpose {
-        /// The caches are those of live orders, which need the changes. A cache is rebuilt only if it's of the
-        /// same request and damaged or too far behind. A missing cache isn't created, and a cache of another request, model or format isn't changed.
+        /// The caches are those of live orders, which need the changes. A cache is rebuilt only if it's damaged or too
+        /// far behind (`RebuildReason.isOfState`). A missing cache isn't created, and a cache that is unusable for
+        /// another reason isn't changed.
         case following
         /// The caches are maintained, and must be current in every state. An index is also built if it's missing, or
         /// was built for another request or model; other maintained caches aren't.
@@ -151,7 +152,8 @@ extension CacheEngine {
     }
 
     /// Rebuilds a cache in one transaction, because the change of an opened order can't be computed. Does nothing if
-    /// the cache was replaced meanwhile. Throws `writerBusy` if another writer takes longer than the limit. O(n log n).
+    /// the cache no longer has the opened order's cache number. Throws `writerBusy` if another writer takes longer than
+    /// the limit. O(n log n).
     package func rebuild(_ cache: CacheRequest, of opened: OpenedOrder, limit: Duration?) throws {
         let writer = try store.beginWrite(limit: limit, changesRecords: false)
         guard let header = opened.place.header,

@@ -10,7 +10,7 @@ package import FetchIndexRecords
 /// The functions differ in where they store the order:
 ///
 ///     open(in: snapshot)    nowhere: an unusable cache's order is computed in memory
-///     open                  into the cache, unless another writer is busy
+///     open                  into the cache; a catch-up isn't stored while another writer is busy
 ///     begin ... end         into the cache, when its reader is done
 ///     openNewest            into the caches of live orders, in one transaction
 ///     open(in: writer)      into the caches, in a writer's transaction
@@ -29,7 +29,7 @@ package struct CacheEngine {
     var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
     /// The number of commits by which the commit of a current cache may be older than the newest one. If it's even
-    /// older, the next opening raises the cache's commit unless another writer is busy, so that the cache doesn't
-    /// retain the log. Until then, the planner treats the cache as stale, without reading the log.
+    /// older, a hit tries to raise the cache's commit, so that the cache doesn't retain the log. Until then, the
+    /// planner treats the cache as stale, without reading the log.
     static let idleCommits: UInt64 = 64
 }

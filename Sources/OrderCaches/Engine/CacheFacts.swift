@@ -16,7 +16,8 @@ package struct CacheFacts {
     package let unreadSince: UInt64?
     package let hits: Int
     package let lastHit: Double?
-    /// The number of the cache's nodes, and their length in bytes without LMDB's overhead; nil if they weren't counted.
+    /// The number of the cache's nodes, and their length in bytes without LMDB's overhead; zeros if the header can't be
+    /// read, nil if the nodes weren't counted.
     package let nodes: (count: Int, bytes: Int)?
 
     /// The cache's header; nil if it can't be read.

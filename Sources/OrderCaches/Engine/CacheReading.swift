@@ -11,7 +11,7 @@ package import FetchIndexRecords
 ///
 /// If the reader fails or is killed before the end, the next opening reports the same change again. But a rebuilt cache
 /// is stored before the reader has received it, and writers catch maintained caches up. For these caches, a note in the
-/// store says until the end what an exact reader (one that must receive each change) hasn't received.
+/// store says what an exact reader (one that must receive each change) hasn't received.
 package struct CacheReading {
     package let cache: CacheRequest
     package internal(set) var opened: OpenedOrder
@@ -19,7 +19,7 @@ package struct CacheReading {
     /// The order to be stored in the cache; nil if the cache has this order already, or can't be written.
     let next: CacheEngine.PreparedOrder?
     /// The note of what the exact reader hadn't received before this reading, or of the rebuild that this reading made;
-    /// nil if there isn't one.
+    /// nil if there isn't one, or if the reader isn't exact.
     let note: UnreadNote?
     let duration: Duration
 
@@ -27,8 +27,8 @@ package struct CacheReading {
     var hasToBeStored: Bool {
         guard let note else { return next != nil }
         guard next == nil, note.reason == nil, case .hit = opened.outcome else { return true }
-        // If the order hasn't changed since the note's commit, raising this commit only lets the log be trimmed. So that
-        // is done only if the commit is old.
+        // If the order hasn't changed since the note's commit, raising this commit only lets the log be trimmed. So it
+        // is raised only if it's old.
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
     }
 
@@ -55,8 +55,8 @@ package struct CacheReading {
 
 extension CacheEngine {
     /// Opens a cache for a reader, in the newest state or in a snapshot's. An assessment of the cache in this state can
-    /// be given. The cache's order isn't changed until `end`, except that an unusable cache is rebuilt immediately.
-    /// `check` gets the outcome before an order is stored, and may throw. Costs as much as `open`.
+    /// be given. The cache's order isn't changed until `end`, except that an unusable cache is rebuilt immediately, in
+    /// the newest state. `check` gets the outcome before an order is stored, and may throw. Costs as much as `open`.
     package func begin(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
         check: (OrderOutcome) throws -> Void = { _ in }
@@ -89,7 +89,7 @@ extension CacheEngine {
         let start = ContinuousClock.now
         let assessment = try assessment ?? assess(cache, in: snapshot)
         if !assessment.isCurrent {
-            // Writes pending hits first, because a rebuild changes the cache's number.
+            // Writes pending hits first, because a rebuild may change the cache's number.
             hits?.write()
         }
         switch try find(cache, assessment, in: snapshot) {
@@ -120,9 +120,9 @@ extension CacheEngine {
 
     /// Rebuilds a cache for a reader. `transaction` is the one in which the cache was found unusable: if another build
     /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because the other
-    /// build's reader may fail. If `transaction` is nil, always rebuilds. Builds in memory if the store is read-only,
-    /// if this store object has an open writer, or if another build takes too long. `scan` may contain the cache's row
-    /// keys. O(n log n).
+    /// build's reader may fail. If `transaction` is nil, always rebuilds. Builds in memory if the cache can't be
+    /// stored, for example because the store is read-only or another build takes too long. `scan` may contain the
+    /// cache's row keys. O(n log n).
     package func rebuild(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {
@@ -150,8 +150,8 @@ extension CacheEngine {
                 case .opened(let reading):
                     noteHit(reading)
                     return reading
-                // The header of the other build's cache could be read, but its nodes couldn't. So the next build
-                // doesn't look for a cache of another build.
+                // The cache of the other build can't be used, for example because its nodes are damaged. So the next
+                // build doesn't look for a cache of another build.
                 case .unusable(let found): (reason, transaction) = (found, nil)
                 }
             }
@@ -187,7 +187,7 @@ extension CacheEngine {
         record(reading, isStored: stored != nil || reading.next == nil)
     }
 
-    /// Records in the statistics the opening of an order that isn't stored in its cache.
+    /// Records in the statistics a catch-up whose order isn't stored in its cache.
     package func abandon(_ reading: CacheReading) { record(reading, isStored: false) }
 
     private func writer(for reading: CacheReading, _ limit: Duration) throws -> StoreWriter? {
@@ -220,7 +220,8 @@ extension CacheEngine {
     }
 
     /// Stores what a reader has received, in a writer's transaction: the order in the reading's state, which may be
-    /// older than the writer's. Returns nil if the cache was replaced or caught up meanwhile.
+    /// older than the writer's. Returns nil if no order is stored, for example because the cache was replaced or caught
+    /// up meanwhile.
     func store(_ reading: CacheReading, in writer: StoreWriter) throws -> OpenedOrder? {
         let name = reading.cache.name
         // The note is read before the cache changes, because if the list of notes is damaged, the note is made from the

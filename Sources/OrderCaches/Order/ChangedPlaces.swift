@@ -1,19 +1,19 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
-/// The old and new positions of changed rows and of their sections. The sections are numbered, so that each section
-/// value is looked up once, not once per changed row.
+/// The old and new positions of changed rows and of their sections, in the trees or in the lists of two windows. The
+/// sections are numbered, so that they are looked up per section, not per changed row.
 struct ChangedPlaces {
     /// A row that a change removes, inserts or keeps.
     struct Row {
         /// The number of the row's section.
         let section: Int
-        /// The row's rank in the rows tree; nil if it isn't known yet.
+        /// The row's rank in the rows tree, or its index in a window's list; nil if it isn't known yet, or if the row
+        /// is missing because of damage.
         var rank: Int?
     }
 
-    /// The values of the sections of all changed rows, old and new, and of the sections whose headings changed, by
-    /// section number.
+    /// The section values, by section number.
     let sections: [[UInt8]]
     /// The positions of the sections before the change, by section number; nil if a section didn't exist.
     var oldSections: [SectionPlace?]
@@ -69,7 +69,7 @@ struct ChangedKeys {
         self.init(edits.rows)
         sectionsOfRows = sections.count
         if edits.headings.isEmpty && edits.temporaryValues.isEmpty { return }
-        // Sorted, so that equal edits of equal orders give equal nodes.
+        // Sorted, so that equal edits give the sections equal numbers.
         sections += Set(edits.headings.keys).union(edits.temporaryValues.keys).subtracting(sections)
             .sorted { $0.span.bytes.compare($1.span.bytes) < 0 }
     }

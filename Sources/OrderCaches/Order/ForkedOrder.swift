@@ -1,8 +1,8 @@
 package import FetchIndexCountedTree
 internal import FetchIndexPlatform
 
-/// An order whose changed nodes are in memory, over a base order that isn't changed. Dropping the fork drops its
-/// changes.
+/// An order whose changed nodes are in memory, over a base order that stays as it is until the fork is published.
+/// Dropping the fork drops its changes.
 package struct ForkedOrder {
     package private(set) var order: SectionedOrder
     private let fork: ForkNodeStore

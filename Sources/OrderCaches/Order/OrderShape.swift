@@ -11,7 +11,7 @@ package struct OrderShape: Sendable {
     package let aggregates: AggregateColumns
     /// Whether sections are related objects, and so have headings.
     let hasHeadings: Bool
-    /// Whether section names are numbers, which are ordered by value: 9 before 10.
+    /// Whether section names are numbers or booleans, which an order by name compares by value: 9 is less than 10.
     private let namesAreNumbers: Bool
     let summarizer: (any Summarizer)?
     private let collator: TextCollator?
@@ -33,8 +33,9 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// The version of the rules that order section names: the version of their collator, if any; a constant text if the
-    /// names are numbers, which earlier versions of FetchIndex ordered as texts; otherwise nil.
+    /// The version of the rules by which an order by name compares section names: a constant text if the names are
+    /// numbers, which earlier versions of FetchIndex ordered as texts; otherwise the version of the collator, if any.
+    /// Nil if sections have another order.
     package var collationVersion: String? {
         if case .byName = sectionOrder, namesAreNumbers { return "numbers by value" }
         return collator?.version
@@ -50,9 +51,9 @@ package struct OrderShape: Sendable {
     ///
     ///     section order key | heading | its length 4 BE | section value | its length 4 BE
     ///
-    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count. No order key is
-    /// a prefix of another. In orders without headings, the heading and its length are missing. In orders with
-    /// headings, the sort keys in the heading precede those of the first row.
+    /// The order key is the first row's sort key and object number, the OrderKey of the name or of its collation key,
+    /// or the count. No order key is a prefix of another. In orders without headings, the heading and its length are
+    /// missing. In orders with headings, the sort keys in the heading precede those of the first row.
     func sectionKey(
         value: [UInt8], _ heading: [UInt8]?, firstRow remainder: [UInt8], count: Int
     ) -> [UInt8] {
@@ -77,10 +78,10 @@ package struct OrderShape: Sendable {
         return key
     }
 
-    /// Whether the sections tree has the sections in the order of their rows in the rows tree. The key and the value of
-    /// one section show this: it's true if the key begins with the value, because the bytes of the value then determine
-    /// both orders. That is so for texts and numbers. The values of other sections have the same type, or are null,
-    /// which comes first in both orders.
+    /// Whether the key and the value of a section show that the sections tree has the sections in the order of their
+    /// rows in the rows tree. They show it if the key begins with the value, because the bytes of the value then
+    /// determine both orders. That is so for texts and numbers. The values of other sections have the same type, or are
+    /// null, which comes first in both orders.
     func hasSectionsInOrderOfRows(_ key: [UInt8], value: [UInt8]) -> Bool {
         guard case .byName(descending: false, _) = sectionOrder, collator == nil, !hasHeadings else { return false }
         return key.starts(with: value)

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// The old and the new row of an object in an order. A row is nil if the object isn't a member in that state.
+/// The old and the new row of an object in an order. A row is nil if the object has none in that state.
 ///
 ///     RecordChange (object, old record, new record)      from the log, or from unsaved edits
 ///       | OrderBuilder.edits, with a RowPlacer
@@ -17,8 +17,8 @@ struct RowChange {
     let keepsKey: Bool
     /// Whether the row's key or its summary changes. If neither changes, the trees stay as they are.
     let changesOrder: Bool
-    /// Whether the record or an observed value changed. If not, the row of an object that stays a member is reported
-    /// only if it moves.
+    /// For a row that stays, whether the record or an observed value changed. If not, the row is reported only if it
+    /// moves.
     let isUpdated: Bool
 
     init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
@@ -31,8 +31,8 @@ struct RowChange {
     }
 }
 
-/// The states of records before and after changes, for orders that read records of other objects. In both states,
-/// objects have the keys that they have after the changes.
+/// The states of records before and after changes, for orders that read or observe records of other objects. In both
+/// states, objects have the keys that they have after the changes.
 package struct StateChange {
     package let old: any RecordState
     package let new: any RecordState
@@ -48,7 +48,8 @@ extension OrderBuilder {
     /// members in either state. If the order reads records of other objects, reads these records in `states`, and also
     /// places the rows from which a path leads through a changed object: such rows may change although their own
     /// records don't. Throws `TooManyDependents` if more than `dependentLimit` objects depend on changed objects.
-    /// O(changes), and O(log n) for each dependent row.
+    /// O(changes) without paths, headings and observed paths; with them, O(log n) for each change, each object on
+    /// the way of a path, and each dependent row.
     ///
     /// Rows from which an observed path leads through a changed object count as updated.
     func edits(

@@ -2,9 +2,9 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// Places the objects of an entity in an order: computes their row keys. The result depends only on the record and on
-/// the records that key paths lead to, not on the clock or the current locale. `FetchIndex` implements it with compiled
-/// predicates and sort keys, which this module can't import; tests implement it with their own rules.
+/// Places the objects of an entity in an order: computes their row keys. The result must not depend on the clock or the
+/// current locale. `FetchIndex` implements it with compiled predicates and sort keys, which this module can't import;
+/// tests implement it with their own rules.
 package protocol RowPlacer: AnyObject {
     /// Writes the section value, the sort key and the summary of an object's row into `placement`, without the numbers
     /// that `finish` appends. Returns false if the object isn't a member. Reads records that key paths lead to in
@@ -28,7 +28,8 @@ package protocol RowPlacer: AnyObject {
 
     // These properties let a scan skip records.
 
-    /// Tests of one text attribute each. Every member of the order passes all of them, so a scan may skip other objects.
+    /// Tests of one text attribute each. Every member of the order passes all of them, so a scan may skip other
+    /// objects.
     var columnTests: [ColumnTest] { get }
     /// Whether `mayHaveRecords` may return false for some bounds.
     var hasBounds: Bool { get }
@@ -49,7 +50,7 @@ extension RowPlacer {
 /// In an order of several entities, the number of the object's entity, 2 BE, precedes the object number.
 ///
 /// The keys of a section's rows begin with the bytes of its value, which aren't a prefix of another section's value. So
-/// the rows of a section are contiguous. They are ordered by sort key, and equal sort keys by object number.
+/// the rows of a section are contiguous. They are ordered by sort key, and equal sort keys by entity and object number.
 package struct RowPlacement {
     /// Whether keys contain the entities of their objects.
     let namesEntity: Bool

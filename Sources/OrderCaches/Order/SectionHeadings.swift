@@ -3,8 +3,8 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 /// Makes the headings of sections that are related objects. The section's value is the object's record key. The
-/// attributes that the section shows are stored once, in its heading. So renaming the object changes one section, and
-/// no row.
+/// attributes that the section shows are in its heading, not in its rows. So renaming the object changes one section,
+/// and no row.
 ///
 ///     heading    the name as ascending OrderKey | the object's sort keys, encoded like sort keys in row keys
 package struct SectionHeadings {
@@ -70,8 +70,8 @@ extension SectionHeadings {
         return try found ?? make(object, nil)
     }
 
-    /// Adds the changed headings to the edits, and the headings of sections to which rows are added. O(changes), and
-    /// reads one record for each of these sections.
+    /// Adds the changed headings to the edits, and the headings of sections to which rows are added. O(changes + rows),
+    /// and reads at most one record for each section to which rows are added.
     func addHeadings(to edits: inout OrderEdits, _ changes: [RecordChange], _ states: StateChange) throws {
         for change in changes where entities.contains(change.object.entity) {
             let value = OrderEdits.section(of: change.object)

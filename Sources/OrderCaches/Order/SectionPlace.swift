@@ -1,14 +1,14 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
-/// The position of a section in one state of an order.
+/// The position of a section in one state of an order, or in the list of a window.
 struct SectionPlace {
-    /// The section's index in the sections tree.
+    /// The section's index, in display order.
     var index: Int
-    /// The rank of the section's first row in the rows tree.
+    /// The rank of the section's first row in the rows tree, or the row's index in the list.
     var firstRank: Int
     var count: Int
-    /// The section's key in the sections tree.
+    /// The section's key in the sections tree; a placeholder in a list.
     var key: [UInt8]
     /// The summary of the section's rows. Empty in an order without aggregates or sections, and in a position that
     /// wasn't looked up in the sections tree.
@@ -21,7 +21,7 @@ struct SectionPlace {
 }
 
 extension SectionedOrder {
-    /// The rank of a section's first row in the rows tree.
+    /// The rank in the rows tree that a section's first row has, or would have if the section had rows.
     func firstRank(of section: [UInt8]) throws -> Int {
         section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
     }

@@ -69,8 +69,8 @@ extension SectionedOrder {
     }
 
     /// Compares the rows and headings with those that a builder computes from the records. Returns a sentence about the
-    /// first difference in the rows, if any, and otherwise about the first different heading. After a difference in the
-    /// rows, only the first section's heading is compared.
+    /// first difference in the rows, and one about the first different heading, if any. After a difference in the rows,
+    /// only the first section's heading is compared.
     func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
         var stored = EntryPages(rows)
         var defects: [String] = []

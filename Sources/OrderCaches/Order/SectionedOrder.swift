@@ -49,7 +49,7 @@ package struct OrderSection: Equatable, Sendable {
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
-///     headings tree  section value | heading: attributes that a section shows of its object; no row needs them
+///     headings tree  section value | heading: attributes that a section shows of its object; no row key has them
 ///     summaries      in the first two trees, if the order has aggregates: of a row's values, of a section's rows
 ///
 /// Positions aren't stored. In an order with sections, three descents find the row at a position: a select by weight in
@@ -110,12 +110,12 @@ struct OrderRoots: Equatable {
 }
 
 extension Error {
-    /// Whether the error reports damage in the bytes of a cache, so that rebuilding the cache mends it.
+    /// Whether damage in the bytes of a cache may be the cause of the error. Rebuilding the cache mends such damage.
     package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
 }
 
-/// The bytes of an order's keys or summaries are malformed, or its trees contradict one another, the records or the
-/// change log.
+/// An order is damaged: for example, the bytes of its keys are malformed, or its trees contradict one another, the
+/// records or the change log.
 package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String
 

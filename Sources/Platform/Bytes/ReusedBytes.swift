@@ -1,8 +1,8 @@
-/// A buffer that is cleared and refilled many times without a new allocation. Clearing sets only the count: the old
-/// bytes stay in memory until they are overwritten.
+/// A buffer that is cleared and refilled many times, mostly without a new allocation. Clearing sets only the count: the
+/// old bytes stay in memory until they are overwritten.
 @usableFromInline
 package struct ReusedBytes {
-    /// The current bytes up to `end`, followed by bytes that were removed.
+    /// The current bytes up to `end`, followed by unused bytes.
     @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 

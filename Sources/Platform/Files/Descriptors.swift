@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 
 /// Opens files with descriptors of 3 or more. Descriptors 0 to 2 are standard input, output and error. If a program is
 /// started with one of these closed, the next file that the program opens gets the free descriptor, and everything that
-/// the program prints could be written into that file. So a store's files never keep such a descriptor.
+/// the program prints could be written into that file. So a store's files should have other descriptors.
 package enum Descriptors {
     private static let firstFree: CInt = 3
     /// The greatest limit that `raiseLimit` sets: enough for a server on one machine.
@@ -48,8 +48,8 @@ package enum Descriptors {
         private static let limitKind = RLIMIT_NOFILE
     #endif
 
-    /// Raises the soft limit of open files and sockets to the hard limit, or to `mostFiles`: a server has a socket for
-    /// each client.
+    /// Raises the soft limit of open files and sockets to the hard limit, but to at most `mostFiles`: a server has a
+    /// socket for each client.
     package static func raiseLimit() {
         var limits = rlimit()
         guard getrlimit(limitKind, &limits) == 0 else { return }
@@ -64,7 +64,7 @@ package enum Descriptors {
     }
 
     /// The number of files that could be opened now, at most `most`. Examines descriptors without opening any: opening
-    /// them could leave other threads without descriptors. O(most), or O(limit) if few are free.
+    /// them could leave other threads without descriptors. O(most + open descriptors).
     package static func free(upTo most: Int) -> Int {
         var count = 0
         var file = min(limit, Int(CInt.max)) - 1

@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// A folder's identity and the time when its list of names last changed. If an earlier state is settled and equals a
+/// A folder's identity and its ctime, which changes with its list of names. If an earlier state is settled and equals a
 /// later one, the names in the folder still lead to the same files, unless a file system was mounted over one of them.
 package struct FolderState: Equatable, Sendable {
     private let device: UInt64
@@ -31,7 +31,7 @@ package struct FolderState: Equatable, Sendable {
             && left.nanoseconds == right.nanoseconds
     }
 
-    /// Whether any later change of the folder gets another ctime. Some file systems round the ctime to two seconds, so
-    /// it must be three seconds old.
+    /// Whether any later change of the folder gets another ctime, unless the clock is set back. Some file systems round
+    /// the ctime to two seconds, so it must be three seconds old.
     package var isSettled: Bool { seconds + 3 <= asked }
 }

@@ -43,7 +43,7 @@ package struct NewFile: ~Copyable {
         let opened = Descriptors.open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, mode)
         guard opened >= 0 else { throw errno == EEXIST ? .busy : .last }
         if flock(opened, LOCK_EX | LOCK_NB) != 0 { throw closing(opened, errno == EWOULDBLOCK ? EBUSY : errno) }
-        // This fails if the process that held the lock has just renamed or removed the file.
+        // This fails, for example, if the process that held the lock has just renamed or removed the file.
         guard isOnlyName(partial, of: opened) else { throw closing(opened, EBUSY) }
         if removing, unlink(partial) != 0 { throw closing(opened, errno) }
         return opened

@@ -15,7 +15,7 @@ package final class SideFile: Sendable {
     private struct Opened {
         let descriptor: CInt
         let isWritable: Bool
-        /// The second in which fstat last found that the file still has a name.
+        /// The second in which the file was opened, or in which fstat last found that it still has a name.
         var seen = time(nil)
     }
 
@@ -24,7 +24,7 @@ package final class SideFile: Sendable {
     /// The microseconds between two attempts.
     private static let pause: UInt32 = 10
 
-    /// The flag that keeps the time of the last access. Without it, the first read after each write sets that time,
+    /// The flag that keeps the time of the last access. Without it, the first read after each write may set that time,
     /// which costs more than the read.
     #if os(Linux)
         private static let noAccessTime: CInt = 0o1_000_000  // O_NOATIME, a macro that Swift does not import
@@ -69,14 +69,14 @@ package final class SideFile: Sendable {
     private func open(_ use: Use) -> Opened? {
         let flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let mode = use == .read ? O_RDONLY : use == .write ? O_RDWR : O_RDWR | O_CREAT
-        // Only the file's owner may use O_NOATIME.
+        // Only the file's owner and privileged processes may use O_NOATIME.
         var descriptor = Descriptors.open(path, mode | flags | Self.noAccessTime)
         if descriptor < 0, errno == EPERM { descriptor = Descriptors.open(path, mode | flags) }
         return descriptor < 0 ? nil : Opened(descriptor: descriptor, isWritable: use != .read)
     }
 
     /// Whether the file no longer has a name, because it was deleted or replaced. Checks at most once a second: after
-    /// fstat, Linux gives the next write a distinct timestamp, which costs more than the write.
+    /// fstat, Linux may give the next write a distinct timestamp, which costs more than the write.
     private static func isGone(_ opened: inout Opened?) -> Bool {
         let now = time(nil)
         guard let file = opened, now != file.seen else { return false }

@@ -35,7 +35,7 @@ package enum Signals {
     }
 
     /// Unblocks signals on this thread, and on threads that it creates later. A program inherits the mask of the thread
-    /// that started it, and threads of Dispatch block nearly all signals. So a signal that should end the program would
+    /// that started it, and threads of Dispatch block nearly all signals. So a signal that should end the program could
     /// stay pending. pthread_sigmask
     package static func unblock(_ numbers: [CInt]) {
         var set = sigset_t()

@@ -1,6 +1,5 @@
 /// Two threads that share work: a leader divides its work into parts, and a helper takes some of the parts once it has
-/// done other work. `Threads.run` doesn't fit, because the helper is an existing thread that is busy at first, and the
-/// leader must not wait for it.
+/// done other work. `Threads.run` doesn't fit, because the helper is an existing thread that is busy at first.
 ///
 ///     leader    lead { ... share(parts) ... share(parts) ... }
 ///     helper    other work, then help, until `lead` returns

@@ -29,6 +29,6 @@ final class Monitor: @unchecked Sendable {
         return try body()
     }
 
-    /// Releases the lock and waits until another thread's `locked` has ended. Only for the body of `locked`.
+    /// Releases the lock and waits, usually until another thread's `locked` has ended. Only for the body of `locked`.
     func wait() { pthread_cond_wait(changed, lock) }
 }

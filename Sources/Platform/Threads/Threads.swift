@@ -8,10 +8,10 @@ internal import FetchIndexEssentials
 ///     pipe       passes a producer's items to a consumer, in order         (`OrderedPipe`)
 ///     inOrder    makes results of parts, consumed in the parts' order      (`OrderedPipe`)
 package enum Threads {
-    /// The maximum number of threads for one task. Each thread has its own reader of the store, its own files and
+    /// The maximum number of threads for one task. Each thread may have its own reader of the store, its own files and
     /// memory.
     package static let most = 8
-    /// The default number of threads for a task. It's computed once, because the system reads files to compute it.
+    /// The default number of threads for a task. It's computed once.
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
     /// Calls the body with 0 to count - 1, each on its own thread, 0 on this one. Returns when all calls have returned.
@@ -26,8 +26,8 @@ package enum Threads {
             let first = work.begin()
             for _ in 1..<count { _ = start { work.runNext() } }
             if let first { work.run(first) }
-            // This thread takes the calls of threads that haven't begun: a sleeping processor core takes milliseconds
-            // to begin a thread.
+            // This thread takes the calls of threads that haven't begun: a sleeping processor core can take
+            // milliseconds to begin a thread.
             while work.runNext() {}
             try work.end()
         }

@@ -54,7 +54,7 @@ struct ChangeReader {
     }
 
     /// Begins a transaction, and locks the tables before the snapshot is taken, so that the columns are those of the
-    /// snapshot. The timeouts limit how long a program of the source that wants to change columns has to wait.
+    /// snapshot. The timeouts shorten the wait of a program of the source that wants to change columns.
     private static func begin(_ tables: [FollowedSource.Table], _ connection: Connection) throws {
         let names = tables.map(\.quoted).joined(separator: ", ")
         try connection.execute(
@@ -100,7 +100,7 @@ struct ChangeReader {
     }
 
     /// Waits until the log up to the snapshot is on the source's disk. If synchronous_commit is off, a crash may undo
-    /// transactions that were visible, and later transactions get the same numbers.
+    /// transactions that were visible, and later transactions may get the same numbers.
     func waitUntilDurable(_ requireNotInterrupted: () throws -> Void) throws {
         if isDurable { return }
         var looks = 0

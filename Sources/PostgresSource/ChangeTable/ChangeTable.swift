@@ -53,7 +53,7 @@ enum ChangeTable {
         DROP TRIGGER IF EXISTS refuse ON fetchindex.changes;
         CREATE TRIGGER refuse BEFORE TRUNCATE ON fetchindex.changes FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.refuse();
 
-        -- To keep the change table small, run SELECT fetchindex.trim('7 days') each night. A follower that was away for longer must copy its tables again.
+        -- To keep the change table small, run SELECT fetchindex.trim('7 days') each night. A follower that lacks changes that were deleted must copy its tables again.
         -- Entries with higher transaction numbers than this server has assigned came from another server, with a dump; they are deleted too.
         CREATE OR REPLACE FUNCTION fetchindex.trim(age interval) RETURNS bigint STRICT LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $fetchindex$
         DECLARE
@@ -138,7 +138,7 @@ enum ChangeTable {
         -- A follower's role needs SELECT on the whole tables, and:
         -- GRANT USAGE ON SCHEMA fetchindex TO …; GRANT SELECT ON fetchindex.log, fetchindex.changes TO …;
 
-        -- Followers look up to 20 times a second. NOTIFY would wake them immediately, but transactions that notify commit one after another, and
+        -- A follower that has caught up looks up to 20 times a second. NOTIFY would wake it immediately, but transactions that notify commit one after another, and
         -- cannot be prepared (PREPARE TRANSACTION). If that does not matter:
         -- CREATE FUNCTION fetchindex.wake() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS
         --     'BEGIN PERFORM pg_notify(''fetchindex'', ''''); RETURN NULL; END';

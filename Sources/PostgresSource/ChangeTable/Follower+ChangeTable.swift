@@ -28,8 +28,7 @@ extension Follower {
         try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
-    /// Reads changes until it is interrupted or, if `endsWhenCurrent` is set, until the store has caught up. Throws
-    /// `SourceError` and `Interrupted`.
+    /// Reads changes until it is interrupted or, if `endsWhenCurrent` is set, until the store has caught up.
     func followChangeTable(_ isConnected: () -> Void) throws {
         try connection.execute("LISTEN \(ChangeTable.channel)")
         try checkSource()
@@ -101,7 +100,7 @@ extension Follower {
     // MARK: Reading the change table
 
     /// Brings the store to the source's current snapshot: writes the changed rows as this snapshot shows them. If rows
-    /// can't be read now, writes nothing and returns `later`. O(k log n) for k rows, more if a table was emptied.
+    /// can't be read now, writes none and returns `later`.
     private func takeChanges(_ columns: inout KnownColumns) throws -> Outcome {
         let look = try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: false)
         if look.noted.isEmpty {

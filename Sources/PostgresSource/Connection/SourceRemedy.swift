@@ -3,7 +3,7 @@
 package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case copyAgain
     case copyAgainOrEnd
-    /// Drop the given slot in the source, then copy all tables again.
+    /// Drop the given slot in the source.
     case dropSlot
     case end
     /// End following and drop the entity, so that the table can be followed anew.

@@ -21,7 +21,7 @@ package struct FollowOptions: Sendable {
     package var recopies = false
     /// Whether all tables are copied again if the source no longer has changes that the store lacks.
     package var recopiesWhenLost = false
-    /// If this is 1, a single thread copies a table; otherwise a second thread reads the rows.
+    /// If this is 1, a single thread copies a table; otherwise a second thread may read the rows.
     package var threads = 2
     /// Rows per transaction of a copy. Tests set a small number.
     package var rangeLength = TableCopy.rangeLength
@@ -38,7 +38,8 @@ package enum FollowEvent: Sendable {
     case makingSlot(String)
     case copying(table: String, rows: Int)
     case copied(table: String, BatchWriter.Counts, seconds: Double)
-    /// The store equals the source at a position, and after each further transaction until rows must be copied again.
+    /// The store equals the source at a position, and after each further transaction until rows must be read from the
+    /// tables again.
     case consistent(String)
     /// Changes up to a position are committed. `lag` is the number of seconds since the source committed them; for a
     /// change table, since the first of their transactions began.

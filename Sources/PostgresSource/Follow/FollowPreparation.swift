@@ -72,8 +72,9 @@ struct FollowPreparation {
         (self.container, source) = (container, stored)
     }
 
-    /// Prepares a store that follows nothing yet: checks the source and its tables, then opens the store, or creates
-    /// it, and adds the tables' entities. The follower's first commit stores which tables the store follows.
+    /// Prepares a store that follows nothing yet, or whose first attempt was abandoned: checks the source and its
+    /// tables, then opens the store, or creates it, and adds the tables' entities. The follower's first commit stores
+    /// which tables the store follows.
     private init(startingAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
         guard let address = options.address, !options.tables.isEmpty else {
             throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
@@ -208,10 +209,10 @@ struct FollowPreparation {
         )
     }
 
-    /// Refuses conditions whose outcome depends on the time or on chance, because no trigger fires when the outcome
-    /// changes. PostgreSQL refuses such conditions for an index, so this creates an index with the condition on an
-    /// empty temporary table, and rolls back. If the role may not create the table, or the session may only read, only
-    /// warns. Publications check their conditions themselves.
+    /// Refuses conditions with functions that aren't IMMUTABLE, such as those of the time or of chance, because no
+    /// trigger fires when the outcome changes. PostgreSQL refuses such conditions for an index, so this creates an
+    /// index with the condition on an empty temporary table, and rolls back. If the role may not create the table, or
+    /// the session may only read, only warns. Publications check their conditions themselves.
     private static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {

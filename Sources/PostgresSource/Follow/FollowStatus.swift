@@ -27,7 +27,7 @@ struct FollowStatus {
     mutating func write(_ state: SourceStatus.State, _ follower: Follower, reason: String? = nil) {
         let now = ContinuousClock.now
         if state == lastState, let lastWritten, now - lastWritten < Self.interval { return }
-        // The source isn't asked while a table is copied, because another thread uses the connection.
+        // The source isn't asked while a table is copied, because another thread may use the connection.
         if state == .streaming, follower.source.way == .stream { askForSlot(follower, now) }
         var status = SourceStatus(time: Date().timeIntervalSince1970, process: Int(getpid()), state: state)
         if let sent, let reached = follower.reached {

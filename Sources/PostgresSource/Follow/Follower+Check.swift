@@ -35,8 +35,7 @@ extension Follower {
         }
     }
 
-    /// Adopts noted changes of tables after the stream has passed them without describing them. O(n log n) if the rows
-    /// are copied again.
+    /// Adopts noted changes of tables after the stream has passed them without describing them.
     func adoptPending(_ session: StreamSession) throws {
         guard let noted = session.pending, let reached, reached >= noted.end, source.isConsistent else { return }
         guard try changedTables() == noted.tables else { return try notePending(session) }
@@ -85,8 +84,8 @@ extension Follower {
 
     // MARK: The publication, or the triggers
 
-    /// Throws a `SourceError` of the kind `lost` if the publication or the triggers were replaced or altered, because
-    /// changes of rows may be missing.
+    /// Throws `SourceError` if the publication or the triggers were replaced or altered, because changes of rows may be
+    /// missing.
     func checkMark() throws {
         guard try sourceMark() == source.mark else {
             let what =

@@ -32,7 +32,7 @@ extension Follower {
         }
     }
 
-    /// Begins to follow changes, after the tables were copied.
+    /// Enters a phase in which changes are followed.
     func begin(_ phase: Phase) throws {
         self.phase = phase
         if isPastCopies {

@@ -130,7 +130,7 @@ extension Follower {
     // MARK: Copying again, and ending
 
     /// Prepares to copy all tables again, over the rows in the store. The store's own slot is dropped and created
-    /// again, a given slot is advanced, and for a change table the current snapshot is taken as the position.
+    /// again, an existing given slot is advanced, and for a change table the current snapshot is taken as the position.
     func prepareAgain() throws {
         try adoptServer()
         // A table that can't be followed is refused here, before anything is dropped.

@@ -41,8 +41,9 @@ extension Follower {
         unseen.includesEarlier = false
     }
 
-    /// Waits until all transactions that are open now have ended. A transaction that waits for a standby may be in the
-    /// log before a slot's position: the stream doesn't send its rows, and a copy doesn't see them until the wait ends.
+    /// Waits until all writing transactions that are open now have ended. A transaction that waits for a standby may be
+    /// in the log before a slot's position: the stream doesn't send its rows, and a copy doesn't see them until the
+    /// wait ends.
     func waitForOpenTransactions() throws {
         let end = try connection.value("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())")
         while try connection.value(
@@ -60,7 +61,7 @@ extension Follower {
         guard let end = text.flatMap({ LogPosition($0) }) else {
             throw SourceError(.refused, "the source does not tell the end of its log")
         }
-        // If the role may not emit messages, that happens only with the next change in the source.
+        // If the role may not emit messages, that may take until the next change in the source.
         _ = try? connection.execute("SELECT pg_catalog.pg_logical_emit_message(false, 'fetchindex', '')")
         return end
     }

@@ -7,8 +7,8 @@ internal import FetchIndexPlatform
 /// The follower creates a slot, or uses a given one, for which the source retains its log (WAL). Then it copies the
 /// tables, and applies the log's changes, starting at the slot's position. A change that a copied row already includes
 /// is applied again, by the row's key, so each row exists exactly once. After the stream has passed the end of the
-/// copy, the store equals the source at the end of each further transaction, until a table must be copied again. The
-/// position is stored in the transaction that stores the rows, and reported to the source only afterwards.
+/// copy, the store equals the source at the end of each further transaction, until rows must be read from the tables
+/// again. The position is stored in the transaction that stores the rows, and reported to the source only afterwards.
 ///
 /// A follower that reads the change table has no slot: its positions are snapshots of the source.
 package final class Follower {
@@ -19,8 +19,8 @@ package final class Follower {
     let isInterrupted: () -> Bool
     let options: FollowOptions
     let container: PersistentContainer
-    /// The lock that makes this process the store's only follower, and keeps `end` in other processes from succeeding.
-    /// It is held until the follower is released.
+    /// The lock that makes this process the store's only follower, and keeps `end` from succeeding. It is held until
+    /// the follower is released.
     private let lock: FolderLock
 
     // MARK: State
@@ -109,8 +109,7 @@ package final class Follower {
     // MARK: Work
 
     /// Copies the tables that aren't copied yet, and follows their changes until it is interrupted or, if
-    /// `endsWhenCurrent` is set, until the store has caught up. Connects again after a lost connection. Throws
-    /// `SourceError`, `StoreError`, and `StreamMessage.Malformed`.
+    /// `endsWhenCurrent` is set, until the store has caught up. Connects again after a lost connection.
     package func run() throws {
         var recovery = Recovery(copiesAgain: options.recopies)
         var reason: String?

@@ -1,6 +1,6 @@
 /// Received transactions that may not be visible in the source yet: the source sends a commit while the commit still
-/// waits for a synchronous standby. A row that is read from the source now may be older than the row that the stream
-/// has sent.
+/// waits for a synchronous standby. A row that is read from the source's table now may be older than the row that the
+/// stream has sent.
 package struct UnseenTransactions {
     /// The numbers of received transactions. Like in the stream, they lack their upper half.
     package private(set) var numbers: Set<UInt32> = []
@@ -15,7 +15,7 @@ package struct UnseenTransactions {
 
     package mutating func insert(_ number: UInt32) { numbers.insert(number) }
 
-    /// Forgets all transactions. It is called when the source's log is followed anew.
+    /// Forgets all transactions.
     mutating func removeAll() { numbers = [] }
 
     /// Forgets transactions that a snapshot shows: they are before its end and not open in it. Numbers wrap around.

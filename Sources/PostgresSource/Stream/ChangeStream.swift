@@ -49,7 +49,8 @@ final class ChangeStream {
     private var stored: LogPosition
     /// When the flush position was last reported. The server ends a connection without reports.
     private var lastReport = ContinuousClock.now
-    /// When a message last arrived. If the server disappears, the connection doesn't end: only the silence shows it.
+    /// When a message last arrived. If the server disappears, the connection may stay open: then only the silence shows
+    /// it.
     private var lastHeard = ContinuousClock.now
     /// Whether the server has asked for a report.
     private(set) var isReplyWanted = false
@@ -90,8 +91,8 @@ final class ChangeStream {
     }
 
     /// Collects the group of transactions that are written together: `first`, and the transactions that have arrived
-    /// after it. While the last transaction is part of a backlog, waits a moment for more: larger groups write fewer
-    /// pages per row.
+    /// after it, up to a limit. While the last transaction is part of a backlog, waits a moment for more: larger groups
+    /// write fewer pages per row.
     func transactions(after first: StreamedTransaction) throws -> [StreamedTransaction] {
         var transactions = [first]
         var isBehind: Bool {

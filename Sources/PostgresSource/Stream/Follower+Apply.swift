@@ -5,9 +5,9 @@ internal import FetchIndexValues
 
 // Applying transactions of the stream to the store.
 extension Follower {
-    /// Writes transactions of the source, each as a commit of the store. Group commit: transactions received together
-    /// share one disk sync, and a page that several of them change is written once. O(k log n) for k changed rows, and
-    /// O(n) for each emptied table.
+    /// Writes transactions of the source, each as a commit of the store. Group commit: all are written in one
+    /// transaction of the store, unless a table's change must be adopted in between. So a page that several of them
+    /// change is usually written once.
     func apply(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
         var waiting: [StreamedTransaction] = []
         for transaction in transactions {
@@ -34,9 +34,9 @@ extension Follower {
         return try tables.filter { try !isFollowed($0) }
     }
 
-    /// Whether the store's model fits a table as the stream describes it; true for tables that aren't followed. Details
-    /// that the description lacks are read from the catalogue, which is affordable because the stream describes tables
-    /// rarely.
+    /// Whether a table, as the stream describes it, needs no change in the store; true for tables that aren't followed.
+    /// Details that the description lacks are read from the catalogue, which is affordable because the stream describes
+    /// tables rarely.
     private func isFollowed(_ streamed: StreamedTable) throws -> Bool {
         guard let index = try index(of: streamed) else { return true }
         guard streamed.sendsKey(source.tables[index].key) else { return false }
@@ -166,7 +166,7 @@ extension Follower {
         for (number, key) in incomplete {
             guard let index = session.tables[number]?.index else { continue }
             do { try read(key, of: index, writer) } catch let error as SourceError where error.code == "42703" {
-                // A column was dropped meanwhile.
+                // A column was dropped or renamed meanwhile.
                 source.tables[index].copy.requireCopy()
             }
         }

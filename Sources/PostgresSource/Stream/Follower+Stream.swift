@@ -3,13 +3,12 @@ internal import FetchIndex
 // Following the stream of a slot.
 extension Follower {
     private static let pollMilliseconds: Int32 = 200
-    /// The pause between polls of a follower that ends when it has caught up.
+    /// The longest wait for an event of a follower that ends when it has caught up.
     private static let shortPollMilliseconds: Int32 = 20
     /// The interval at which the catalogue is checked, and the position is stored if no transaction stores it.
     private static let idleInterval = Duration.seconds(10)
 
-    /// Follows the stream until the session's goal is reached, if it has one. Throws `SourceError`, `StoreError`,
-    /// `StreamMessage.Malformed`, and `Interrupted`.
+    /// Follows the stream until the session's goal is reached, if it has one.
     func followStream(_ isConnected: () -> Void) throws {
         let session = try connectStream()
         isConnected()

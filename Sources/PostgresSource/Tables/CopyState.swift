@@ -6,21 +6,21 @@
 //                                                        ▼
 //                               copied ◀──last range── again
 //
-// A table is copied again after a change of the table that the rows of the stream don't show, after changes were lost,
-// or if the user asks for it.
+// A table is copied again, for example, after a change of the table that the rows of the stream don't show, after
+// changes were lost, or if the user asks for it.
 package enum CopyState: Equatable, Sendable {
     /// All rows are in the store.
     case copied
-    /// Rows must be copied. If `after` isn't nil, the table had another form before this position of the source's log,
-    /// and the copy waits until the stream has passed the position, so that older rows of the stream aren't written
-    /// over copied ones.
+    /// Rows must be copied. If `after` isn't nil, the table may have had another form before this position of the
+    /// source's log, and the copy waits until the stream has passed the position, so that older rows of the stream
+    /// aren't written over copied ones.
     case due(Copy, after: LogPosition?)
 
     package enum Copy: Equatable, Sendable {
         /// The first copy, which is committed range by range. It continues after `through`, the key of the last
         /// committed row as text; if nil, it begins with the first row.
         case first(through: String?)
-        /// A copy over the rows of an earlier copy. At its end, rows that the table no longer has are deleted. Each
+        /// A copy over the rows that the store has. At its end, rows that the table no longer has are deleted. Each
         /// attempt begins with the first row, because only an attempt that has read all rows knows which rows are gone.
         case again
     }
@@ -41,7 +41,7 @@ package enum CopyState: Equatable, Sendable {
     /// Whether rows that the table no longer has are deleted at the copy's end.
     package var replaces: Bool { if case .due(.again, _) = self { true } else { false } }
 
-    /// Makes another copy due. Rows that the table no longer has stay in the store until that copy's end.
+    /// Makes another copy due. Rows that the table no longer has may stay in the store until that copy's end.
     package mutating func requireCopy() { self = .due(.again, after: after) }
 
     /// Makes a due copy wait until the stream has passed a position; if `position` is nil, the copy needn't wait. Does

@@ -1,6 +1,6 @@
 extension FollowedSource {
     /// The indexes of the tables, in the order in which they are copied: a table comes after the tables that it refers
-    /// to.
+    /// to, unless they form a circle.
     var copyOrder: [Int] {
         var order: [Int] = []
         var open: Set<Int> = []

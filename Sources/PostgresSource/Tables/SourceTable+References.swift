@@ -34,8 +34,8 @@ extension SourceTable {
     }
 
     /// Returns a name for the relationship of a foreign key: `author` for author_id; for a column without that suffix,
-    /// the name of the other entity. If the first choice is taken, the name of the other entity, or the column's name
-    /// with `_object`.
+    /// the name of the other entity, which then begins with a small letter. If the first choice is taken, that name, or
+    /// the column's name with `_object`.
     private func name(_ column: String, _ entity: String, besides taken: Set<String>) -> String {
         let plain = entity.prefix(1).lowercased() + entity.dropFirst()
         let stem = column.hasSuffix("_id") ? String(column.dropLast(3)) : plain
@@ -43,7 +43,7 @@ extension SourceTable {
     }
 
     /// Returns the tables as the store is to remember them, and their entities, with relationships for the foreign keys
-    /// that have a `destination`.
+    /// of followed columns that have a `destination`.
     static func followed(_ tables: [SourceTable]) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
         var followed = try tables.map { try $0.followed() }
         var relationships: [String: [RelationshipDescription]] = [:]

@@ -52,7 +52,7 @@ struct SourceTable {
         if row[1] == "p" || row[4] == "t" {
             throw SourceError(
                 .refused,
-                "\(title) consists of other tables; each of its partitions can be followed as a table of its own")
+                "\(title) consists of other tables; each of them can be followed as a table of its own")
         }
         guard row[1] == "r" else {
             throw SourceError(.refused, "\(title) is not a table, so its changes cannot be followed")

@@ -51,7 +51,8 @@ struct TableChange {
 
     /// Whether rows may have values of a column that weren't sent. If the column wasn't followed before, that is so if
     /// it has a default, if the table was rewritten, or if it isn't new. Otherwise it is so if the column's values were
-    /// converted, or if values of its enumerations or fields of its composite types were renamed or removed.
+    /// converted, if values of its enumerations were renamed or removed, or if fields of its composite types were
+    /// changed.
     private static func hasUntoldValues(
         _ column: FollowedSource.Column, _ old: FollowedSource.Table, _ table: SourceTable, isRewritten: Bool
     ) -> Bool {

@@ -3,9 +3,9 @@ package import FetchIndexValues
 /// A predicate compiled for evaluation on many rows: attributes are resolved to slots, constants converted to the
 /// attributes' types, texts folded, and regular expressions compiled.
 ///
-/// Logic is two-valued: a comparison with null is false, except that `==` holds for two nulls, `!=` for null and
-/// another value, and IN for null and a list that contains null. CONTAINS finds null in a list like IN, but not the
-/// literal null.
+/// Logic is two-valued: without ALL or NONE, a comparison with null is false, except that `==` holds for two nulls,
+/// `!=` for null and another value, and IN for null and a list that contains null. CONTAINS finds null in a list like
+/// IN, but not the literal null.
 package struct CompiledPredicate: Sendable {
     indirect enum Node: Sendable {
         case constant(Bool)

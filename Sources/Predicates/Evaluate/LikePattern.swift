@@ -18,8 +18,8 @@ struct LikePattern: Sendable {
     }
 
     private let pieces: [Piece]
-    /// The longest text between the first and the last piece of the pattern. It's searched first, because most texts
-    /// that don't match lack it.
+    /// The longest text between the first and the last piece of the pattern. It's searched before the pattern is
+    /// matched, because most texts that don't match lack it.
     private let longest: BytePattern?
     /// The maximum number of comparisons in the search for `longest`. If they don't suffice, the whole pattern is
     /// tried.
@@ -102,8 +102,8 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Whether a text lacks one of the texts in the pattern. Returns false if the search exceeds its budget, because
-    /// the text may still match.
+    /// Whether a text lacks the pattern's beginning, its ending or `longest`. Returns false if the search exceeds its
+    /// budget, because the text may still match.
     private func lacksText(_ text: UnsafeRawBufferPointer) -> Bool {
         if case .text(let beginning)? = pieces.first, !text.starts(with: beginning.bytes) { return true }
         if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return true }
@@ -177,8 +177,7 @@ private struct CharacterBounds {
     /// The lengths in bytes of the original's characters after folding. `lengths` are those of the folded text's own
     /// characters.
     ///
-    /// Folding may turn one character into several, but not several into one. So if the counts are equal, the
-    /// characters correspond.
+    /// Folding may turn one character into several. If the counts are equal, the characters are taken to correspond.
     private static func folded(
         _ original: UnsafeRawBufferPointer, _ lengths: [Int], _ folding: TextFolding
     ) -> [Int] {

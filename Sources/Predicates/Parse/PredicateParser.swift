@@ -8,8 +8,8 @@ internal import FetchIndexValues
 ///     comparison  = [ ANY | SOME | ALL | NONE ] operand operator [ "[" c d n "]" ] operand | "(" predicate ")"
 ///     operand     = see PredicateParser+Operand
 ///
-/// Only the content of parentheses shows whether they enclose a predicate or an operand. So each rule returns a `Term`,
-/// and the parser doesn't backtrack.
+/// Only the content of parentheses shows whether they enclose a predicate or an operand. So these rules return a
+/// `Term`, and the parser doesn't backtrack.
 struct PredicateParser {
     /// The maximum nesting depth. If a predicate were nested much deeper, the recursion would overflow the stack.
     static let maximumDepth = 200

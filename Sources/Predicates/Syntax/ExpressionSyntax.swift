@@ -63,7 +63,7 @@ package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     static let signPrecedence = 7
 }
 
-/// The functions of the format language by their canonical names, which have a colon for each named argument.
+/// The functions of the format language by their canonical names.
 package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case sum = "sum:"
     case count = "count:"

@@ -27,7 +27,7 @@ enum CopyIdentity {
         }
     }
 
-    /// The number that each entity's next object gets.
+    /// By entity, the least number that its next object can get.
     private static func nextNumbers(in view: TransactionView, _ meta: Table) throws -> [Int: UInt64] {
         let prefix = StoreLayout.entityKey(0).dropLast(2)
         var numbers: [Int: UInt64] = [:]

@@ -16,9 +16,9 @@ public struct StoreBackup: Equatable, Sendable {
 
 extension Store {
     /// Copies the newest state to a new or empty folder, while other transactions read and write. The umask determines
-    /// the file's permissions. The copy gets its own identity. If damage prevents that and `keepsDamaged` is true, the
-    /// copy keeps the store's identity, so that checking the copy finds the damage; if it's false, the copy is removed,
-    /// and the error is thrown. O(bytes of the store).
+    /// the file's permissions. If the store has an identifier, the copy gets its own. If damage prevents that and
+    /// `keepsDamaged` is true, the copy keeps the store's identifier, so that checking the copy finds the damage; if
+    /// it's false, the copy is removed, and the error is thrown. O(bytes of the store).
     package func backup(to path: String, keepsDamaged: Bool = false) throws -> StoreBackup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)

@@ -2,7 +2,7 @@
 public enum StoreCopyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The path exists, and isn't an empty folder.
     case destinationExists(path: String)
-    /// Writing failed; the text says why.
+    /// The backup or compaction failed; the text says why.
     case failed(path: String, String)
     /// A process has the store open.
     case inUse(process: Int, program: String?)

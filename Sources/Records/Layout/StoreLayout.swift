@@ -25,7 +25,7 @@ package import FetchIndexLMDB
 ///              "source position"  bytes | checksum 4     the position up to which it was followed
 ///              "numbers"          origin | checksum 4     the store whose export filled this one
 ///                                                                              -> Copy/NumbersOrigin.swift
-///                  origin         UUID 16 | entities varint x (entity varint | end varint)     end: the origin's next object number
+///                  origin         UUID 16 | entities varint x (entity varint | end varint)     end: after the origin's last object number
 ///              "originals"        origins | checksum 4     the stores that this one is a copy of, oldest first
 ///                                                                              -> Copy/CopyIdentity.swift
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
@@ -65,7 +65,7 @@ package import FetchIndexLMDB
 ///   another object appears once per commit, with its first change. The object numbers of an entity are allocated once,
 ///   in ascending order: objects whose numbers are at least the first number of an inserted range did not exist before
 ///   the range's commit.
-/// - A reference in a record leads to an object. A link key leads from that object back to the record; it is derived
+/// - A reference in a record names an object. A link key leads from that object back to the record; it is derived
 ///   from the reference, and is written and deleted with it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
 /// - A zone counts all objects with its object numbers, and its bounds include all values of these objects. It may lack
@@ -73,7 +73,7 @@ package import FetchIndexLMDB
 /// - A column of a zone has the texts of the zone's objects in a slot, except for objects whose places the zone lists
 ///   as changed, and for places from the zone's `end` upwards. A zone has columns for exactly the slots that it lists.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to
-///   a build that is running or was killed; the next build deletes them.
+///   a build that is running, was killed or failed; the next build deletes them.
 ///
 /// Versions
 /// - 1: the first.
@@ -94,7 +94,7 @@ package import FetchIndexLMDB
 /// - 10: the numbers in the values of unique keys lack high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way. If an older program wrote the first objects of a zone, the
 ///   zone is missing.
-/// - 12: zones have columns. Raised in the same way. A zone of an older program gets columns after its objects change.
+/// - 12: zones have columns. Raised in the same way. Zones of older programs may get columns when their objects change.
 /// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes
 ///   and lists of unique attributes may name to-one relationships. Raised in the same way.
 package enum StoreLayout {

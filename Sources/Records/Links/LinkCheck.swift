@@ -87,7 +87,7 @@ struct LinkCheck {
         }
         if let defect = countDefect() { defects.append(defect) }
         if found != expected {
-            defects.append("there are \(counted(found, "link")) for \(counted(expected, "related object"))")
+            defects.append("there are \(counted(found, "link")) for \(counted(expected, "reference"))")
         }
         return keys
     }

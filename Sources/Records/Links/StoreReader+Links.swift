@@ -13,8 +13,8 @@ extension StoreReader {
 
     /// Calls the body with the objects that refer to an object by a relationship, in the order of their links, until
     /// the body returns false. A link's sort key is the part of its key after the target. If `last` isn't nil, begins
-    /// after the link with this sort key. Throws `corrupted` for a damaged link. If `last` is nil and the body has
-    /// received all links, also throws if their number isn't the stored count. O(log n + holders).
+    /// after this sort key. Throws `corrupted` for a damaged link. If `last` is nil and the body has received all
+    /// links, also throws if their number isn't the stored count. O(log n + holders).
     package func forEachLink(
         _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
         _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool

@@ -25,7 +25,7 @@ extension StoreWriter {
         return applied
     }
 
-    /// Rewrites the link keys of all relationships if one of the relationships has moved to a superentity, because link
+    /// Corrects the link keys of all relationships if one of the relationships has moved to a superentity, because link
     /// keys begin with the topmost entity that has the relationship. Costs O(n log n) for the records of entities with
     /// relationships if one has moved, otherwise O(relationships).
     func renewLinks(from old: Model) throws {

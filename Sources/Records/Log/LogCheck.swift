@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
-/// Finds the defects of a log: damaged parts, missing commits, commits whose intact parts don't match their header, and
-/// a wrong byte count. `LogProof` alone would stop at the first defect.
+/// Finds the defects of a log, such as damaged parts, missing commits, commits whose intact parts don't match their
+/// header, and a wrong byte count. `LogProof` alone would stop at the first defect.
 struct LogCheck {
     private let state: StoreState
     private(set) var defects: [String] = []

@@ -3,8 +3,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Collects the changes of one commit and writes them to the log in parts of about 4,000 bytes. A part with a long
-/// record or many inserted ranges is longer.
+/// Collects the changes of one commit and writes them to the log in parts of up to about 4,000 bytes. A part with a
+/// long record or many inserted ranges may be longer.
 struct LogWriter {
     private static let partLength = 4000
 

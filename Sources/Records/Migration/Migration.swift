@@ -15,8 +15,7 @@ package struct Migration {
     package var allowsPasses = false
     /// Returns values that the two models don't determine.
     package var convert: Convert?
-    /// Called every few thousand records, and at the end. `done` is the number of records read, `total` the number of
-    /// all records to read.
+    /// Called every few thousand records, and at the end: `done` of `total` records are finished.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     package init() {}
@@ -46,8 +45,8 @@ extension Store {
     }
 
     /// Replaces the stored model with another one, in a transaction that the caller commits after it has updated the
-    /// orders of indexes. Returns nil if no transaction is left open: the model is stored already, or only declarations
-    /// differ. In the second case the declarations are stored immediately, unless the store is read-only or another
+    /// orders of indexes. Returns nil if no transaction is left open: no change is needed, or only declarations differ.
+    /// In the second case the declarations are stored immediately, unless the store is read-only or moved, or another
     /// writer is busy.
     package func beginMigration(to model: Model, _ migration: Migration) throws -> OpenMigration? {
         try model.validate()

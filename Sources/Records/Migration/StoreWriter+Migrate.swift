@@ -6,11 +6,10 @@ internal import FetchIndexValues
 extension StoreWriter {
     /// Applies migrations: rewrites records, unique keys and links where needed, and stores the new model. If a
     /// migration needs a pass over records, the transaction counts as a commit, but its log doesn't have the records
-    /// that the pass rewrote: a cache stays valid unless it uses an attribute whose values the pass changed. Throws
-    /// `StoreError.modelMismatch` for a change that `migration` doesn't allow, and `cannotMigrate` for objects that
-    /// prevent it; after an error, release the writer. O(n log n) if there is a pass, if unique constraints of an
-    /// entity hierarchy change, or if a relationship moves to a superentity; O(links x log n) for relationships that
-    /// are removed or become one-to-one; otherwise independent of the number of objects.
+    /// that the pass rewrote. Throws `StoreError.modelMismatch` for a change that `migration` doesn't allow, and
+    /// `cannotMigrate` for objects that prevent it; after an error, release the writer. O(n log n) if there is a pass,
+    /// if unique constraints of an entity hierarchy change, or if a relationship moves to a superentity; O(links x log
+    /// n) for relationships that are removed or become one-to-one; otherwise independent of the number of objects.
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let applied = try model.applying(migrations)
@@ -127,7 +126,7 @@ struct MigrationPass {
         required = Dictionary(migration.required.map { ($0.slot, $0.replacement) }) { _, last in last }
         let added = new.attributeSlots.filter { $0 >= migration.old.slots.count }
         decidable = Set(added.map { migration.new.attribute(at: $0).name })
-        // In a hierarchy, unique keys are rewritten after all of its entities have been migrated.
+        // In a hierarchy, `renewSharedKeys` changes the unique keys.
         let (before, after) = isInHierarchy ? ([], []) : (old.uniqueConstraints, new.uniqueConstraints)
         addedConstraints = after.filter { !before.contains($0) }
         removedConstraints = before.filter { !after.contains($0) }
@@ -137,7 +136,7 @@ struct MigrationPass {
         for constraint in removedConstraints {
             try writer.deleteUniqueKeys(beginningWith: StoreLayout.uniqueKey(entity: entity, constraint))
         }
-        // If the migration only removes constraints, records needn't be read.
+        // For example, if the migration only removes constraints, records needn't be read.
         if !rewrites && required.isEmpty && addedConstraints.isEmpty { return }
         try writer.view.withCursor(on: writer.tables.records) { cursor in
             var isAtRecord = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: 0).rawValue)

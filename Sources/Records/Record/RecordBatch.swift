@@ -80,7 +80,7 @@ package struct RecordBatch {
         keys = try UniqueKeys(of: self, number, entity, constraint) { _ in true }
     }
 
-    /// The hash of a record's unique key, for an import that writes unique keys only at its end.
+    /// The hash of a record's unique key, for an import that defers unique keys.
     package enum KeyHash: Sendable {
         /// The record has no unique key, because a value is null.
         case noKey

@@ -1,7 +1,7 @@
 internal import FetchIndexLMDB
 package import FetchIndexModels
 
-/// Records of one entity, read together in the order of their numbers. Some of them are selected. A scan passes whole
+/// Records of one entity, read together in the order of their numbers. Each is selected or not. A scan passes whole
 /// blocks to its caller, so that each test runs over many records in one loop.
 ///
 /// The loops are in this module, so that finding and reading a record needs no calls to another module.

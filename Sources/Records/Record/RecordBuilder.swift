@@ -186,7 +186,7 @@ extension RecordMemory.Room {
 extension RecordBuilder {
     /// Assembles a record of an entity. The values are in the order of the entity's attributes; attributes left out at
     /// the end get their default values. Throws `invalidValue` if a value has another type, is a decimal NaN, or is
-    /// null but required.
+    /// null although it's required and not derived.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         try assemble(values, of: entity)
         return finish()

@@ -5,7 +5,7 @@
 /// The width of the ends is 1, 2 or 4 bytes, depending on the length of all values; an end is an offset from the start
 /// of the first value. Slots are the permanent numbers of the entity's attributes and references. A record lacks the
 /// slots of attributes that were added later: the object has the default values of these attributes. Slots of removed
-/// attributes are null in newer records, and ignored in older ones.
+/// attributes are ignored.
 ///
 ///     boolean  1 byte             integer  0 to 8 bytes, two's complement without redundant high bytes
 ///     double   8 bytes            date     seconds since 2001 as a double

@@ -7,7 +7,7 @@ internal import FetchIndexLMDB
 /// counters were wrong.
 extension StoreWriter {
     /// Repairs the identifier, origins, zones, columns, unique keys, links, counters and log. Returns a report. Calls
-    /// `progress` with the number of records whose unique keys were checked. O(n log n).
+    /// `progress` with the number of records whose unique keys were checked. O(n log n + bytes of the log).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         let hasLostOrigins = try repairOrigins()
@@ -33,8 +33,8 @@ extension StoreWriter {
         return done
     }
 
-    /// Adds missing unique keys. If several records have the same value, the key leads to the record that it led to
-    /// before; if it led to none of these records, to the first one.
+    /// Adds missing unique keys. A key that leads to a record with its value, or to a damaged record, stays; any other
+    /// key is made to lead to the first record with its value.
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0

@@ -4,7 +4,7 @@ internal import FetchIndexLMDB
 extension StoreWriter {
     /// Deletes entries of the log that belong to no commit, and the commits up to and including the last one with
     /// damaged or missing entries. Corrects the log's stored start and size. Caches that are older than the remaining
-    /// log are rebuilt when they are next opened. O(bytes of the log).
+    /// log can't catch up. O(bytes of the log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {

@@ -18,10 +18,10 @@ package final class Scan {
     /// The readers, one for each thread. The first is the caller's.
     private let readers: [StoreReader]
 
-    /// Prepares a scan. Opens a reader for each of the store's threads. Uses fewer threads if a reader of the same
-    /// state can't be opened, or if few objects are to be read: starting a thread costs as much as comparing a number
-    /// in several thousand objects. One thread is used for candidates, and for a writer, whose transaction belongs to
-    /// its thread.
+    /// Prepares a scan on the store's number of threads, with a reader for each. Uses fewer threads if a reader of the
+    /// same state can't be opened, or if few objects are to be read: starting a thread costs as much as comparing a
+    /// number in several thousand objects. One thread is used for candidates, and for a writer, whose transaction
+    /// belongs to its thread.
     package init(
         of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
     ) throws {
@@ -90,8 +90,8 @@ package final class Scan {
     }
 
     /// Calls `select` on several threads with an entity's records in blocks. Calls the body on this thread with the
-    /// records that stay selected, by ascending object number, until the body returns false. The calls of the body and
-    /// the thrown error don't depend on the number of threads. Filters and errors are like those of `forEachBlock`.
+    /// records that stay selected, by ascending object number, until the body returns false. If a record causes an
+    /// error, the body first gets the selected records before it. Filters and errors are like those of `forEachBlock`.
     package func forEachSelected(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
@@ -188,8 +188,8 @@ package final class Scan {
 }
 
 /// Divides the places of `NumberParts` into parts of a scan. The calling thread scans the first part alone, because
-/// many callers want only the first objects; with one thread, the first part has all numbers. The other parts become
-/// longer and longer, so that few records are read after the last object that the caller wants.
+/// many callers want only the first objects; with one thread, the first part has all numbers. The other parts begin
+/// short and become longer, so that few records are read after the last object that the caller wants.
 private struct ScanParts {
     private static let firstLength: UInt64 = 8192
     private static let shortest: UInt64 = 1024

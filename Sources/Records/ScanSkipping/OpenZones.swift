@@ -10,7 +10,7 @@ final class OpenZones {
         fileprivate var isChanged = false
         /// Whether the store may have columns that the zone doesn't list.
         fileprivate(set) var hasStrayColumns = false
-        /// The columns of all objects in the zone, if this transaction inserted all of these objects from batches;
+        /// The columns of all objects in the zone, while this transaction inserts all of these objects from batches;
         /// otherwise nil.
         fileprivate(set) var columns: OpenColumns?
         private let entity: Entity

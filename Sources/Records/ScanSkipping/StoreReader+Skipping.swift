@@ -6,7 +6,7 @@ internal import FetchIndexValues
 struct ZoneSelection {
     /// The numbers to read, in ascending order.
     var ranges: [Range<UInt64>]
-    /// The number of objects in the zone whose numbers aren't read.
+    /// The number of objects that this selection skips.
     var skippedCount: UInt64 = 0
 }
 
@@ -16,8 +16,8 @@ struct ZoneSelection {
 ///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
     /// The object numbers of an entity to scan: all except those of zones whose bounds show that no object matches.
-    /// Returns all numbers if less than a quarter of the objects would be skipped, since after a complete scan, later
-    /// scans needn't verify the records. Throws `corrupted` if a zone is damaged. O(zones).
+    /// Returns all numbers if less than about a quarter of the objects would be skipped, since after a complete scan,
+    /// later scans needn't verify the records. Throws `corrupted` if a zone is damaged. O(zones).
     package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
         // Stored zones can't be used while the transaction has changed zones and hasn't written them yet.
         if hasOpenZones { return .all }

@@ -7,12 +7,13 @@ extension StoreWriter {
     func repairZones() throws -> [String] {
         var renewed = 0
         for entity in model.entities.indices { renewed += try renewZones(of: entity) }
-        return renewed > 0 ? ["\(counted(renewed, "zone was", "zones were")) missing or wrong: rebuilt"] : []
+        return renewed > 0 ? ["\(counted(renewed, "zone was", "zones were")) missing or wrong: corrected"] : []
     }
 
-    /// Rebuilds zones of an entity and their columns from its records: the zones that are missing or wrong, or every
-    /// zone if `all`. Deletes a zone with a damaged record. Also deletes a wrong zone without objects, unless the next
-    /// inserted object will be in it. Returns the number of changed zones. O(n).
+    /// Rebuilds zones of an entity from its records: the zones that are missing or wrong, or every zone if `all`. A
+    /// rebuilt zone gets columns if they are due. Deletes a zone with a damaged record. Also deletes a wrong zone
+    /// without objects (if `all`, any zone without objects), unless its numbers include that of the next object.
+    /// Returns the number of changed zones. O(n) for the objects of all entities.
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()

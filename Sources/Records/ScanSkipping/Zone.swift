@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 /// A summary of an entity's objects in a range of 8,192 object numbers: their count, and the bounds of their values. A
-/// scan for values outside of the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized
+/// scan for values outside of the bounds can skip the zone. Known as zone maps (Moerkotte, "Small Materialized
 /// Aggregates", VLDB 1998) and as block range indexes.
 struct Zone: Equatable {
     /// The number of object numbers in a zone, in use or not.

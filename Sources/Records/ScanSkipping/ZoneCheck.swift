@@ -81,7 +81,7 @@ struct ZoneCheck {
         }
         try reader.forEachColumn { column in
             if let slots = named[column.zone, default: []], !slots.contains(column.slot) {
-                defects.append("\(column.name) belongs to no zone")
+                defects.append("\(column.name) is not listed by a zone")
             }
         }
     }

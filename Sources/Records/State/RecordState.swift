@@ -12,7 +12,7 @@ package protocol RecordState: AnyObject {
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
     /// The references and relationships of an entity; nil if it has none.
     func links(ofEntity entity: Int) -> EntityLinks?
-    /// A number that no other state object has, if the state doesn't change; nil for a state that may change.
+    /// A number that no other state object has; nil if the state may change, or has no number.
     var identity: UInt64? { get }
 }
 

@@ -13,7 +13,7 @@ extension RelatedPath {
     }
 
     /// The key of the object that a path of to-one relationships leads to, even if that object no longer exists; nil if
-    /// a reference is null, or if an object on the way no longer exists. O(steps x log n).
+    /// a relationship is null, or if an object on the way no longer exists. O(steps x log n).
     package func endKey(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> RecordKey? {
         guard let last = steps.last else { return object }
         var key: RecordKey?
@@ -82,8 +82,8 @@ extension RelatedPath {
         return count
     }
 
-    /// Prefetches the pages that the path from these objects reads. Reads the records of each step by ascending object
-    /// number. O(objects on the way x log n).
+    /// Prefetches the pages that the path from these objects reads. Reads the records of each step in the order of
+    /// their keys. O(objects on the way x log n).
     package func readAhead(from objects: [RecordKey], in state: any RecordState) throws {
         var level = Set(objects)
         for step in steps {
@@ -104,13 +104,13 @@ extension RelatedPath {
 
     // MARK: Backwards
 
-    /// Adds to `starts` the objects from which the path leads to `end`. O(objects on the way x log n).
+    /// Adds to `starts` at least the objects from which the path leads to `end`. O(objects on the way x log n).
     package func addStarts(to end: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>) throws {
         try addStarts(of: steps.count, end, in: state, &starts)
     }
 
-    /// Adds to `starts` the objects from which the path leads through a changed object, in the old or the new state.
-    /// Adds none if the path doesn't read the changed values. O(objects on the way x log n).
+    /// Adds to `starts` at least the objects from which the path leads through a changed object, in the old or the new
+    /// state, if the path reads the changed values. O(objects on the way x log n).
     package func addStarts(
         through change: RecordChange, from old: any RecordState, to new: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {
@@ -134,7 +134,7 @@ extension RelatedPath {
         }
     }
 
-    /// Adds to `starts` the objects from which the first `count` steps of the path lead to `object`.
+    /// Adds to `starts` at least the objects from which the first `count` steps of the path lead to `object`.
     private func addStarts(
         of count: Int, _ object: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {

@@ -6,11 +6,11 @@ package struct ReaderInformation: Sendable {
     package let process: Int
     /// The number of LMDB transactions committed since the one whose state the reader sees.
     package let transactions: Int
-    /// The age in seconds of the oldest commit in the log that the reader doesn't see; 0 if it sees the newest commit.
-    /// Nil if the age is unknown, because the newest commit is no longer in the log, or its header is damaged.
+    /// The age in seconds of the oldest commit found in the log that the reader doesn't see; 0 if it sees the newest
+    /// commit. Nil if the age is unknown, because the newest commit is no longer in the log, or its header is damaged.
     package let seconds: Double?
-    /// Whether the log may lack some commits that the reader doesn't see. If so, the reader's state may be older than
-    /// `seconds`. False if `seconds` is nil.
+    /// Whether there may be still older commits that the reader doesn't see. If so, the reader's state may be older
+    /// than `seconds`. False if `seconds` is nil.
     package let isOlder: Bool
     /// The number of free pages that writers can't reuse because of this reader.
     package let pinnedPages: Int

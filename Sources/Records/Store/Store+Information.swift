@@ -22,11 +22,11 @@ extension Store {
     }
 
     /// The number of the last LMDB transaction that any process committed. It grows by one with each transaction that
-    /// writes, including those that write only caches. Only shared memory is read.
+    /// writes, including those that write only caches. O(1).
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
 
-    /// The size of the file, its free pages, and its readers. O(r (f + c) + c log n) for r readers, f transactions with
-    /// free pages, and c commits that the oldest reader doesn't see.
+    /// The size of the file, its free pages, and its readers. O(f + r (f + c) + c log n) for r readers, f transactions
+    /// with free pages, and c commits that the oldest reader doesn't see.
     package func environmentInformation() throws -> EnvironmentInformation {
         // Readers are listed before the snapshot is opened, since the snapshot is one too.
         let readers = try environment.readers()
@@ -53,7 +53,7 @@ extension StoreReader {
 }
 
 extension Store {
-    /// All defects of the pages of a store's file, one sentence each, including those that LMDB doesn't detect. The
+    /// The defects of the pages of a store's file, one sentence each, including those that LMDB doesn't detect. The
     /// store need not be open. LMDB itself reads only the meta pages, and no table is opened. Throws `StoreError` if
     /// the store can't be opened. O(pages).
     package static func checkPages(at path: String) throws -> [String] {

@@ -19,8 +19,8 @@ package final class Store: Sendable {
         package var keptLogBytes: UInt64 = 16 << 20
         /// Whether the store is created if it's missing.
         package var creates = true
-        /// The size of the memory map in bytes. If it's nil, the size depends on the file and on the number of
-        /// environments that this process has open. Tests use a small map.
+        /// The size of the memory map in bytes, if the system has room. If it's nil, a size is chosen. Tests use a small
+        /// map.
         package var mapSize: Int?
         /// The number of threads that read and sort records. If it's more than one, a save that changes many objects
         /// and inserts none may catch up the caches of live controllers on a second thread.
@@ -53,7 +53,7 @@ package final class Store: Sendable {
     let verified = Mutex(VerifiedEntities())
     /// The file with statistics of cache openings.
     package let statistics: SideFile
-    /// The threads on which this store object has open writers.
+    /// The threads of this store object's open writers.
     private let openWriters = Mutex<[UInt]>([])
     /// The threads on which this store object is building caches.
     let openBuilds = Mutex<[UInt]>([])
@@ -154,8 +154,7 @@ package final class Store: Sendable {
 
     // MARK: Transactions
 
-    /// Throws `StoreError.moved` if the store's path no longer leads to the open files. Costs one stat if the folder
-    /// hasn't changed for some seconds, otherwise up to three.
+    /// Throws `StoreError.moved` if the store's path no longer leads to the open files. Costs one to three stats.
     package func requireInPlace() throws {
         do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
@@ -260,7 +259,7 @@ extension Model {
     var prepared: Model { withMissingValues().withKeyOwners().withLinks().withDerivations() }
 }
 
-/// Identifies the calling thread: LMDB's write lock belongs to the thread that took it. pthread_self
+/// Identifies the calling thread.
 func currentThread() -> UInt {
     #if canImport(Glibc)
         UInt(pthread_self())

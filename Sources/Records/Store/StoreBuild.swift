@@ -46,14 +46,14 @@ extension Store {
         }
     }
 
-    /// The commit at which the running build of any process reads records; nil if no build is running, or if it hasn't
-    /// called `begin` yet.
+    /// The commit at which the running build of any process reads records, or an earlier build's if it hasn't called
+    /// `begin` yet. Nil if no build is running, or if the commit can't be read.
     package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(StoreFiles.buildLock, inFolder: path) }
 }
 
 extension StoreReader {
-    /// The mark of a build that is running or was killed: the cache number with which the keys of its nodes begin. Nil
-    /// if the store has no mark.
+    /// The mark of a build that is running, was killed or failed: the cache number with which the keys of its nodes
+    /// begin. Nil if the store has no mark.
     package func markedBuild() throws -> UInt32? {
         var number: UInt32?
         _ = try view.get(StoreLayout.buildKey, in: tables.meta) { value in

@@ -8,7 +8,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case missing(path: String)
     /// The path leads to something that isn't a store; the text says why.
     case notAStore(path: String, String)
-    /// The system refuses access to the path; the text says why.
+    /// The store at the path can't be opened; the text says why.
     case inaccessible(path: String, String)
     case newerFormat(found: Int, supported: Int)
     case olderFormat(found: Int, supported: Int)
@@ -26,7 +26,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The entity is abstract: insert objects of its subentities.
     case abstractEntity(String)
     case invalidValue(entity: String, attribute: String, String)
-    /// Another object has this value of a unique attribute.
+    /// Another object has this value, which must be unique.
     case notUnique(entity: String, attribute: String, value: String)
     /// An object can't be deleted while other objects are linked to it, because its relationship has the rule
     /// ``DeleteRule/deny``.
@@ -35,10 +35,10 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// 500 bytes without zero bytes always fits.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
-    /// The change log was trimmed, so it no longer has the changes after this commit.
+    /// The change log doesn't have this commit or all changes after it, for example because it was trimmed.
     case logTooShort(commit: UInt64)
     /// A transaction couldn't be written, for example because the disk is full or fails; the text says why. Nothing of
-    /// it was saved: the store is unchanged, and can be written when the disk has room again.
+    /// it was saved: the store is unchanged, and can be written once the cause is gone.
     case notSaved(String)
     /// The disk failed in the last step of a commit, the one write that LMDB cannot undo. The transaction was saved as
     /// a whole or not at all. Opening the store again shows which; release this process's containers and contexts
@@ -111,10 +111,10 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
         case .invalidCacheName(let name):
             (1...511).contains(name.utf8.count)
-                ? "\"\(name)\" is the name of an index"
+                ? "\"\(name)\" begins like the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
-        case .logTooShort(let commit): "the change log no longer has the changes after commit \(commit)"
+        case .logTooShort(let commit): "the change log does not have all changes since commit \(commit)"
         }
     }
 }

@@ -17,11 +17,11 @@ package enum StoreFiles {
     /// The former name of `statistics`.
     private static let formerStatistics = "hits"
 
-    /// The files that a store creates in addition to LMDB's.
+    /// The store's files beside LMDB's.
     static let beside = [writerLock, buildLock, followLock, statistics, sourceStatus]
 
     /// Whether a folder that contains a file of this name may become a store. True for a store's own files, for names
-    /// that begin with the data file's name, and for files that file systems or file managers leave.
+    /// that begin with the data file's name or a dot, and for `lost+found`.
     static func mayBe(_ name: String) -> Bool {
         name == lock || beside.contains(name) || name == formerStatistics || name == "lost+found"
             || name.hasPrefix(data) || name.hasPrefix(".")

@@ -42,7 +42,7 @@ enum StoreIdentifier {
         do { return try read(in: view, meta) } catch StoreError.corrupted { return nil }
     }
 
-    /// Creates an identifier if it's missing. If it's damaged, only a repair of the store replaces it.
+    /// Creates an identifier if it's missing. A damaged one stays.
     static func makeIfMissing(in view: TransactionView, _ tables: StoreTables) throws {
         if try view.get(StoreLayout.identifierKey, in: tables.meta, { _ in }) { return }
         try make(in: view, tables)

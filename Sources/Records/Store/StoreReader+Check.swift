@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// All defects of the identifier, origins, attachments, records, unique keys, links, counters, zones, columns and
+    /// The defects of the identifier, origins, attachments, records, unique keys, links, counters, zones, columns and
     /// log, one sentence each. Calls `progress` with the number of records read so far. O(n log n).
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []

@@ -7,7 +7,7 @@ internal import FetchIndexModels
 package struct StoreState: Equatable, Sendable {
     /// The number of the newest commit; 0 in a new store.
     package var commit: UInt64 = 0
-    /// The log has every change after this commit.
+    /// The log has the commits after this one.
     package var logStart: UInt64 = 0
     package var logBytes: UInt64 = 0
     /// If the log grows past this number of bytes, its oldest commits are deleted.
@@ -17,7 +17,7 @@ package struct StoreState: Equatable, Sendable {
     var modelVersion: UInt32 = 0
 
     /// The objects that may lack their unique keys, because a first import of them is running or was killed, or because
-    /// damage prevented it from writing the keys.
+    /// their keys couldn't be written.
     struct UnkeyedObjects: Equatable, Sendable {
         let entity: Int
         /// The number of the first object that may lack its unique keys.
@@ -83,7 +83,7 @@ package struct StoreState: Equatable, Sendable {
 
 /// The counters of one entity.
 package struct EntityState: Equatable, Sendable {
-    /// The number that the next inserted object gets.
+    /// The least number that the next inserted object can get.
     package var nextObject: UInt64 = 1
     package var count: UInt64 = 0
 

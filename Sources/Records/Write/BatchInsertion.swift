@@ -12,8 +12,8 @@ struct BatchInsertion {
     private var next: UInt64
     /// The number of the first object that isn't yet in counters, zones and log.
     private var first: UInt64
-    /// The indexes in the batch of the objects that aren't yet in counters, zones and log; nil if they aren't
-    /// successive.
+    /// The indexes in the batch of the objects that aren't yet in counters, zones and log; nil before the first object,
+    /// or if they aren't successive.
     private var rows: Range<Int>?
     private var hasNoted = false
 
@@ -61,7 +61,8 @@ struct BatchInsertion {
         hasNoted = true
     }
 
-    /// Ends the batch: updates counters, zones and log, and writes the unique keys of all inserted objects.
+    /// Ends the batch: updates counters, zones and log, and writes the unique keys that `keys` has for inserted
+    /// objects.
     mutating func end(in writer: StoreWriter) throws {
         try noteInserted(in: writer)
         try keys.write(in: writer)

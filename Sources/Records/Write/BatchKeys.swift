@@ -5,7 +5,7 @@ internal import FetchIndexModels
 /// For each record of a batch, the object that its unique key leads to.
 struct BatchKeys {
     enum Row {
-        /// No stored object has the record's unique value, or a value is null.
+        /// No stored object has the record's unique value, a value is null, or no constraint was given.
         case new
         /// An earlier record of the batch has the same unique value.
         case same(as: Int)
@@ -63,7 +63,7 @@ struct BatchKeys {
         self.rows = rows
     }
 
-    /// Treats an unchanged record as stored if another record of the batch has the same unique key, so that each of
+    /// Treats an unchanged record as stored if a record that isn't unchanged has the same unique key, so that each of
     /// these records is compared when it's written.
     private static func giveUpChanged(_ rows: inout [Row]) {
         var found: Set<RecordKey> = []

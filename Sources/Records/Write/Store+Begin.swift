@@ -16,7 +16,7 @@ extension Store {
     package func beginWrite(
         author: String = "", limit: Duration? = nil, changesRecords: Bool = true
     ) throws -> StoreWriter {
-        // Waiting for a writer of the same thread would never end.
+        // A writer of this thread can't end while the thread waits.
         if environment.writerThreads.withLock({ $0.contains(currentThread()) }) {
             throw StoreError.wouldWaitForItself
         }

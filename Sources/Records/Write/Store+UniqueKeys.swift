@@ -3,12 +3,11 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 internal import FetchIndexSorting
 
-/// Unique keys that a first import leaves out. At the import's end they are sorted and written, so that each page is
-/// written about once. Until then, the state names the objects without keys. Readers that look for a unique value scan
-/// these objects, and the next writer of records first writes the missing keys. So a store needs no repair after an
-/// import was killed.
+/// Unique keys that a first import leaves out. Later they are sorted and written, so that each page is written about
+/// once. Until then, the state names the objects without keys. Readers that look for a unique value scan these objects,
+/// and the next writer of records first writes the missing keys. So a store needs no repair after an import was killed.
 extension Store {
-    /// The maximum number of bytes of keys that are sorted in memory.
+    /// The approximate maximum number of bytes of keys that are sorted in memory.
     private static let memoryBudget = 96 << 20
     /// The approximate number of bytes after which a transaction is committed, because LMDB holds the changed pages of
     /// a transaction in memory.
@@ -113,8 +112,7 @@ extension StoreWriter {
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
     }
 
-    /// Throws `corrupted` if unique keys of an entity are missing, because damage prevented a first import from writing
-    /// them.
+    /// Throws `corrupted` if objects of an entity may lack their unique keys.
     func requireUniqueKeys(of entity: Int) throws {
         guard !hasUniqueKeys(of: entity) else { return }
         throw StoreError.corrupted(
@@ -134,7 +132,7 @@ extension StoreWriter {
     }
 
     /// Whether each record of a batch has the unique value of a stored object. Objects that lack their unique keys
-    /// aren't found. O(k log n).
+    /// aren't found. O(k log (k + n)).
     package func findStored(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint
     ) throws -> [Bool] {

@@ -2,8 +2,7 @@ internal import FetchIndexLMDB
 
 extension StoreWriter {
     /// Deletes commits from the log, whole and oldest first, up to and including `commit`. If `bytes` isn't 0, stops
-    /// once the log has at most this number of bytes. Caches that are older than the remaining log are rebuilt when
-    /// they are next opened.
+    /// once the log has at most this number of bytes. Caches that are older than the remaining log can't catch up.
     package func trimLog(through commit: UInt64, keeping bytes: UInt64 = 0) throws {
         guard commit > state.logStart else { return }
         var freed: UInt64 = 0

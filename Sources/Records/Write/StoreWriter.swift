@@ -5,13 +5,13 @@ internal import FetchIndexLMDB
 /// A write transaction of a store. A store has only one at a time, in all processes together. If it's released without
 /// `commit()`, it's rolled back; release it after an error.
 ///
-/// Each insertion, update and deletion of an object is also written to the change log, in the same transaction. A
-/// migration changes records without logging them.
+/// The changes of objects are also written to the change log, in the same transaction. A migration rewrites records
+/// without logging them.
 package final class StoreWriter: StoreReader {
     private var transaction: WriteTransaction?
     private var lock: FolderLock?
     var log: LogWriter
-    /// The counters of the entities whose objects this transaction changed.
+    /// By entity, the counters that this transaction changed.
     var entities: [Int: EntityState] = [:]
     /// By entity, the number of the first object that the current commit inserted.
     var firstInserted: [Int: UInt64] = [:]
@@ -24,7 +24,7 @@ package final class StoreWriter: StoreReader {
     /// Whether an entity of the model has derived attributes. It's stored here, because asking an entity would copy the
     /// entity for each record.
     var hasDerivations = false
-    /// By entity, its references and the references that may lead to its objects; nil for an entity without both.
+    /// By entity, its references and the references that may lead to its objects; nil for an entity that has none.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
     /// Whether required references may be null for now. Objects that refer to each other get these references after all

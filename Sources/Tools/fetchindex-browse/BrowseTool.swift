@@ -66,7 +66,7 @@ struct Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Exit codes: 0 interrupted, 1 the store or the port can't be used, 2 wrong usage.
+/// Exit codes: 0 interrupted, 1 the page can't be served, 2 wrong usage.
 @main
 enum Main {
     // `main` isn't async. In an async `main`, the main thread would end, which needs a descriptor; if none is free, the

@@ -150,7 +150,7 @@ enum Interruption {
     }
 }
 
-/// Exit codes: 0 done or interrupted, 1 the source or the store can't be used, 2 wrong usage.
+/// Exit codes: 0 done or interrupted, 1 the source, the store or the output can't be used, 2 wrong usage.
 @main
 enum Main {
     static func main() {

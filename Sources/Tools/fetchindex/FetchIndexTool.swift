@@ -89,7 +89,7 @@ enum Main {
         }
     }
 
-    /// Returns advice to append to the message of an error: the command that helps; "" if no command does.
+    /// Returns advice to append to the message of an error: the command or option that helps; "" if none is known.
     private static func advice(on error: any Error) -> String {
         switch publicError(error) {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):

@@ -4,8 +4,8 @@ extension Date {
     /// The reference date (1 January 2001) in seconds since 1970.
     private static let referenceSeconds = 978_307_200
 
-    /// Creates a date from days, seconds and the decimal digits of a fraction. Rounds the fraction down to a double's
-    /// precision, which decreases with the distance from 2001.
+    /// Creates a date from days, seconds and the decimal digits of a fraction. Rounds down a fraction of more digits
+    /// than a double distinguishes. These are fewer, the farther the date is from 2001.
     package init(daysSince1970 days: Int, seconds: Int, fraction: UnsafeRawBufferPointer) {
         let whole = Double(days * 86_400 + seconds - Self.referenceSeconds)
         let most = Self.mostPlaces(beside: whole)
@@ -95,7 +95,7 @@ extension Date {
         return "\(Self.name(ofWhole: whole)).\(Self.padded(milliseconds, 3))Z"
     }
 
-    /// ISO 8601 with all fraction digits of the date: 2016-05-16T01:30:00.0421875Z. Dates outside of the years 0 to
+    /// ISO 8601 with all fraction digits of the date: 2016-05-16T01:30:00.042187500Z. Dates outside of the years 0 to
     /// 9999 are written in seconds after 2001. `init(exactText:)` reads the same date back.
     package var exactText: String {
         let seconds = timeIntervalSinceReferenceDate

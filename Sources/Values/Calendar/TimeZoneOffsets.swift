@@ -7,8 +7,8 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
 }
 
-/// Converts instants to the days of a time zone. Uses the system's data of the zone if they are newer than ICU's,
-/// otherwise ICU's. Caches the offset of each period, because ICU needs 2 µs to find one.
+/// Converts instants to the days of a time zone. Uses the data of a `ZoneFolder` if they are newer than ICU's and have
+/// the zone, otherwise ICU's; UTC needs neither. Caches the offset of each period, because ICU needs 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
         // ICU's calendar isn't thread-safe; the mutex around this state guards it.
@@ -23,10 +23,10 @@ package final class TimeZoneOffsets: Sendable {
     private static let capacity = 4096
 
     package let name: String
-    /// The version of the data that determines the offsets, with a checksum of the zone's file if the system's data are
+    /// The version of the data that determines the offsets, with a checksum of the zone's file if the folder's data are
     /// used; "" for UTC.
     package let dataVersion: String
-    /// The zone's file if the system's data are used; nil for ICU's data and for UTC.
+    /// The zone's file if the folder's data are used; nil for ICU's data and for UTC.
     private let file: ZoneFile?
     private let state: Mutex<State>
 

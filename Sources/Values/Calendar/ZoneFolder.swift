@@ -3,14 +3,14 @@ internal import FetchIndexPlatform
 internal import CFetchIndexICU
 internal import Synchronization
 
-/// The error for a file of time zone data that can't be read.
+/// The error for a file of time zone data that is damaged or can't be read.
 public struct UnusableTimeZone: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
 /// A folder of compiled time zones, like the system's. It's used if its data are newer than ICU's.
 ///
-/// The version and each zone are read once and cached, so that all rows of an order get offsets of the same version.
+/// The version, and each zone that is found, are read once and cached.
 package final class ZoneFolder: Sendable {
     private struct State {
         var isVersionKnown = false

@@ -1,6 +1,6 @@
 extension TextFolding {
-    /// Calls the body with the folded bytes of a UTF-8 text. Folds plain text (`isPlainText`) in a temporary buffer,
-    /// and other text by `fold`. O(n).
+    /// Calls the body with the folded bytes of a UTF-8 text. Folds plain text (`isPlainText`) without ICU, and other
+    /// text by `fold`. O(n).
     package func withFolded(_ text: RawSpan, _ body: (RawSpan) throws -> Bool) rethrows -> Bool {
         if isEmpty { return try body(text) }
         return try text.withUnsafeBytes { text in
@@ -21,7 +21,7 @@ extension TextFolding {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the text consists of ASCII, kana, CJK punctuation and the ideographs of U+3400 to U+9FFF, without
+    /// Whether the text consists of ASCII, kana, CJK punctuation and U+3400 to U+9FFF (mostly ideographs), without
     /// combining marks. Among these only A to Z have a case, NFC changes nothing, and each is a grapheme of its own,
     /// except for CR LF. O(n).
     package var isPlainText: Bool {

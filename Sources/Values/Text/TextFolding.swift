@@ -13,7 +13,7 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
 }
 
 extension TextFolding {
-    /// The version of the Unicode tables that determine folding, characters and regular expressions.
+    /// The version of ICU, whose Unicode tables affect folding and regular expressions.
     package static var version: String { ICUVersion.library }
 
     /// The folded UTF-8 of a text: two texts are equal under the folding when these bytes are equal. O(n).

@@ -153,7 +153,7 @@ final class Sale: ManagedObject {
         try context.save()
     }
 
-    @Test func aCacheIsRebuiltOnlyIfItsAggregatesNeedOtherColumns() throws {
+    @Test func aggregatesRebuildACacheOnlyIfTheyNeedOtherColumns() throws {
         try insert([1, 2, nil])
         func fetch(_ aggregates: [Aggregate<Sale>]) throws -> (FetchOutcome, Value) {
             let controller = try FetchedResultsController(

@@ -2,8 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Sums of doubles of very different sizes make nodes overflow: the new summaries of a branch take more bytes than the
-/// old ones.
+/// The values of aggregates, and the space that their summaries take in nodes.
 @Suite struct WideAggregateTests {
     @Test(arguments: [1, 2] as [UInt64]) func sectionsAndTheirRowsHaveEqualSumsOfDoublesOfAllSizes(seed: UInt64) throws
     {

@@ -5,7 +5,7 @@
 
     @testable import FetchIndexOrderCaches
 
-    /// Each opening assesses once whether a cache is current, behind or unusable.
+    /// An opening, a merge or a save assesses once in each state whether a cache is current, behind or unusable.
     @Suite struct AssessmentTests {
         private enum State: CaseIterable {
             case current

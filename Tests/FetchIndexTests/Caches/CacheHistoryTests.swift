@@ -142,7 +142,7 @@ import Testing
         #expect(history.hitsByHour.map(\.count) == [1])
     }
 
-    /// Damages each byte of the first opening, and of the head of the history, one at a time. A damaged opening is left
+    /// Damages each byte of the two openings, and of the head of the history, one at a time. A damaged opening is left
     /// out, `check` reports the damage, and no other opening is lost.
     @Test func aDamagedHistoryIsReportedAndRepairedAndLosesNoOtherOpening() throws {
         try open()
@@ -172,7 +172,7 @@ import Testing
         #expect(try container.cacheHistory("c").openings.last?.kind == .caughtUp(rowCount: 1))
     }
 
-    /// Four cases, one after the other: another program has locked the file, another file has its name, the file is
+    /// Four cases, one after the other: another descriptor has locked the file, another file has its name, the file is
     /// missing, and the file is removed while it's open.
     @Test func cachesOpenWithoutAUsableHistoryFile() throws {
         try open()

@@ -77,7 +77,8 @@ import Testing
                 let code = try container.store.snapshot().commit
                 try writer.insert([.integer(Int64(code)), .integer(1), .integer(2)])
                 try writer.commit()
-                // This reader needs no exact change. It advances the cache, and lets the log be trimmed.
+                // This reader needs no exact change. It advances a cache that isn't maintained, so that the log can be
+                // trimmed.
                 _ = try read(exactly: false)
             }
         }

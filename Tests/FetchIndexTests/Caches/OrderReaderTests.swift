@@ -2,8 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// A cache advances after its exact reader has received a change batch. If the reader fails, the next reader gets the
-/// batch again.
+/// A cache that isn't maintained advances after its exact reader has received a change batch. If the reader fails, the
+/// next reader gets the changes again.
 @Suite struct OrderReaderTests {
     private let reader: OrderReader
 

@@ -113,7 +113,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func aResetReleasesAllObjects() throws {
+    @Test func aResetReleasesObjectsAndDropsEdits() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2

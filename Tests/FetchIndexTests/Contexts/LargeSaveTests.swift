@@ -4,8 +4,8 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Saves of 100 updated objects or more: a second thread updates the orders of caches while the first thread writes the
-/// records.
+/// Saves of 100 updated objects or more: a second thread can update the orders of caches while the first thread writes
+/// the records.
 @Suite struct LargeSaveTests {
     /// The threads on which a section function ran, and the errors that it caught.
     private final class Notes: Sendable {

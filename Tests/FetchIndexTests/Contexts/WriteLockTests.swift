@@ -58,7 +58,7 @@ import Testing
         try context.save()
     }
 
-    @Test func waitingForTheWriteLockBlocksNoTask() async throws {
+    @Test func otherTasksRunWhileSavesWaitForTheWriteLock() async throws {
         let container = store.container
         try container.newContext().save()
         // Takes the lock in the way of another process, because a transaction of this process would belong to a thread.

@@ -156,7 +156,7 @@ import Testing
         try store.damageNodes()
         let fresh = store.container.newContext()
         let reader = try self.controller(in: fresh, cacheName: "c")
-        #expect(try reader.performFetch() == .hit, "a hit reads only the header")
+        #expect(try reader.performFetch() == .hit, "the header isn't damaged")
         #expect(reader.listing(\.title) == expected)
         #expect(reader.failure == nil)
         // The save finds the damage, too, and rebuilds the cache.

@@ -162,7 +162,7 @@ final class Reading: ManagedObject {
         #expect(try controller(key, cacheName: nil).sections.map(\.name) == ["d", "c", "b", "a"])
     }
 
-    @Test func anotherVersionOfASectionFunctionRebuildsTheCache() throws {
+    @Test func anotherSectionFunctionAndPredicateRebuildTheCache() throws {
         _ = try controller(Self.byDay, cacheName: "c")
         let container = try store.reopened()
         var request = FetchRequest<Reading>()

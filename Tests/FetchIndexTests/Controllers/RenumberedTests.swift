@@ -4,8 +4,8 @@ import Testing
 
 @testable import FetchIndex
 
-/// An object gets a permanent id when it is first saved, and the save's change maps the temporary id to the permanent
-/// id.
+/// An object gets a permanent id when it is first saved, and the save's change maps a reported temporary id to the
+/// permanent id.
 @Suite struct RenumberedTests {
     let store: LiveStore
     let context: ManagedObjectContext

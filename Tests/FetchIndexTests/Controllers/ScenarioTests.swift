@@ -6,8 +6,8 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 /// Random transactions with several controllers in several contexts. After each batch, replaying the change on the old
-/// rows must give the rows that are computed from scratch. No event is superfluous, and the moves within sections are
-/// as few as possible.
+/// rows must give the rows that are computed from scratch. No event of a row is superfluous, and the moves within
+/// sections are as few as possible.
 @Suite struct ScenarioTests {
     /// The number of batches that eight seeds check together, from FETCHINDEX_TEST_BATCHES; four seeds check half of
     /// it.
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Saves so large that a second thread prepares the caches while records are written.
+    /// Large saves: a second thread can prepare the caches while records are written.
     @Test(arguments: 1...(TestSettings.isLong ? 4 : 2))
     func aControllerDeliversTheExactChangeOfEachLargeBatch(seed: UInt64) throws {
         var scene = try Scene(seed: seed * 1_000_003, size: 700)

@@ -16,7 +16,7 @@ final class DamageProbe {
 
     private let folder: TemporaryFolder
 
-    /// Checks the store, and then reads everything, before a write could repair something.
+    /// Checks the store before it reads anything, because reading can rebuild damaged caches.
     init(_ folder: TemporaryFolder) {
         self.folder = folder
         do { defects = try DamageableStore.open(folder).check { _, _ in } } catch {

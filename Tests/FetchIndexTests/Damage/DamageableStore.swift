@@ -9,7 +9,7 @@ import FetchIndexValues
 @testable import FetchIndex
 
 /// A small store that has everything: two entities, every type of value, unique keys, relationships with links, a
-/// record of several pages, a log, current caches and a cache that is behind. Two caches depend on relationships, and
+/// record of several pages, a log, current caches, and a cache that is behind. Two caches depend on relationships, and
 /// one of these is maintained and locked. Tests damage copies of the store.
 struct DamageableStore {
     /// An entry in a table of the store's LMDB environment.

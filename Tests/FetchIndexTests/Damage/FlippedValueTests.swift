@@ -5,8 +5,8 @@ import FetchIndexTestSupport
 import Testing
 
 /// Changes bytes of values, keys and whole entries in the tables of a store. The store must answer correctly or throw
-/// errors of public types, and never trap. No read may return a damaged value. If a read throws an error, or is wrong
-/// because an entry is missing or misplaced, `check` must report a defect.
+/// errors of public types, and never trap. No read may return a value with a changed byte. If a read throws an error,
+/// or is wrong because an entry is missing or misplaced, `check` must report a defect.
 @Suite(.serialized) struct FlippedValueTests {
     /// The number of bytes that are changed in each table: FETCHINDEX_TEST_FLIPS, which may be "all", by default 40.
     static let flips = TestSettings.flips ?? 40

@@ -40,6 +40,6 @@ extension RepairTests {
         for node in try entries(\.nodes) where node.key[5] == UInt8(header.number) {
             try change(\.nodes, node.key, flipped)
         }
-        #expect(try self.repair().repairs.contains { $0.contains("only the program that built it knows its request") })
+        #expect(try self.repair().repairs.contains { $0.contains("its request cannot be read here") })
     }
 }

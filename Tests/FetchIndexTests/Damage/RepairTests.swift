@@ -256,7 +256,7 @@ import FetchIndexValues
         #expect(try container.store.lastTransaction() == before)
     }
 
-    @Test func aRepairListsDamagedRecordsAndRepairsEverythingElse() throws {
+    @Test func aRepairListsDamagedRecordsAndRepairsUniqueKeysAndCaches() throws {
         try change(\.records, [1, 1, 0, 0, 0, 0, 0, 0], flipped)
         try change(\.caches, Array("by price".utf8), flipped)
         // Removes unique keys of other records, because the unique key of the damaged record couldn't be written again.

@@ -4,7 +4,7 @@ import Observation
 import FetchIndexTestSupport
 import Testing
 
-// The examples of the articles and of doc comments, word for word; the code around them declares what they use.
+// Examples of articles and of doc comments, word for word; the code around them declares what they use.
 
 private enum Attributes {
     enum Genre: String, AttributeValue, CaseIterable {

@@ -19,7 +19,7 @@ import Testing
             try store.insert(name, (0..<400).map { ["title": .string("\(name) \($0)")] }, container)
         }
         try container.dropEntity(named: "Two")
-        // The container's program still declares the subentity, so the store is opened without a model.
+        // The model above still has the subentity, so the store is opened without a model.
         container = try store.open(nil)
         #expect(try container.check { _, _ in } == [])
         let plan = try container.plan(

@@ -95,7 +95,7 @@ import Testing
         #expect(try converted.check { _, _ in }.isEmpty)
     }
 
-    @Test func uniquenessIsAddedToAllEntitiesOfAHierarchyOrNone() throws {
+    @Test func uniquenessIsAddedOnlyIfValuesAreUniqueInTheWholeHierarchy() throws {
         let plain = [AttributeDescription("code", .integer), AttributeDescription("name", .string)]
         let declared = Entity("One", [], superentity: "Base")
         let container = try store.open(model(plain, with: declared))

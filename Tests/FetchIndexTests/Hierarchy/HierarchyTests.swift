@@ -116,7 +116,7 @@ import Testing
         let context = container.newContext()
         let tome = Tome(context: context)
         tome.code = 2
-        // Object 2 is a periodical.
+        // A periodical has code 2.
         #expect(throws: ValidationError.self) { try context.save() }
         context.onUniqueConflict = .update
         #expect(throws: ValidationError.self) { try context.save() }

@@ -40,7 +40,7 @@ import Testing
         #expect(try plain.check { _, _ in } == [])
     }
 
-    @Test func attributesThatMoveIntoTheBaseEntityStayUniqueTogether() throws {
+    @Test func aUniqueConstraintHoldsAfterItMovesIntoTheBaseEntityAndBack() throws {
         let list = [["isbn", "title"]]
         let below = Model(entities: [
             Entity("Base", [.title, .isbn]), Entity("Sub", [], unique: list, superentity: "Base"),

@@ -88,7 +88,7 @@ extension FirstImportTests {
         try expectWhole()
     }
 
-    /// The keys are so many that several threads sort them when they are written.
+    /// There are enough objects for several threads to collect the deferred keys.
     @Test func manyDeferredKeysAreAllWritten() throws {
         var generator = SeededGenerator(seed: 4)
         let first = (0..<12_000 * Self.scale).map { (id: "id-\(1_000_000 + 10 * $0)", size: Int64(0)) }
@@ -155,7 +155,7 @@ extension FirstImportTests {
         #expect(try storedSizes() == sizes(all))
     }
 
-    /// The file lacks the attribute `size`, so a row that repeats a key doesn't change the object's size.
+    /// The rows keep the stored values of `size`, so a row that repeats a key doesn't change the object's size.
     @Test func scatteredRowsKeepStoredValuesOfMissingColumns() throws {
         var generator = SeededGenerator(seed: 10)
         let rows = interleavedRows(&generator)

@@ -5,8 +5,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// First imports by a key. If rows aren't in the order of their keys, the unique keys are deferred and written at the
-/// end.
+/// First imports by a key. If rows aren't in the order of their keys, unique keys can be deferred, which means that
+/// they are written later.
 @Suite struct FirstImportTests {
     private let model = Model(entities: [
         Entity(
@@ -154,7 +154,7 @@ import Testing
         #expect(try stored() == expected)
     }
 
-    /// The file lacks the attribute `size`.
+    /// The rows keep the stored values of `size`.
     @Test func storedValuesOfMissingColumnsAreKept() throws {
         let writer = try BatchWriter(container, entity: "Row", key: "id")
         try writer.insert([.string("a"), .integer(7)])
@@ -187,7 +187,8 @@ import Testing
         #expect(try container.store.snapshot().check() == [])
     }
 
-    /// A row that repeats a key is written at the end of the import. Before that, another writer changes its object.
+    /// While keys are deferred, a row that repeats a key waits. Before the row is written, another writer changes its
+    /// object.
     @Test func aRepeatedRowKeepsStoredValuesOfMissingColumns() throws {
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()

@@ -4,7 +4,7 @@ import FetchIndexOrderCaches
 import FetchIndexTestSupport
 import Testing
 
-/// Indexes: orders that every writer maintains, so that they are always current.
+/// Indexes: orders that writers keep current.
 @Suite struct IndexTests {
     final class Book: ManagedObject {
         @Attribute("isbn", isUnique: true) var isbn: Int?
@@ -71,7 +71,7 @@ import Testing
         try expectKept(container)
     }
 
-    @Test func everyWriterMaintainsIndexes() throws {
+    @Test func batchWritersBatchRequestsAndSavesMaintainIndexes() throws {
         let container = try open(Model(Book.self))
         try fill(container)
         try expectKept(container, Self.names, "import")
@@ -138,7 +138,7 @@ import Testing
             try source("publisher == 'publisher 1'", container) == .order(name: Self.names[0], attribute: "publisher"))
     }
 
-    /// The change log is trimmed after each save. A batch writer that began before an index was added maintains the
+    /// The change log is trimmed after each save. A batch writer that was made before an index was added maintains the
     /// index, too.
     @Test func indexesStayCurrentAfterTheLogIsTrimmedAndAfterOlderWritersCommit() throws {
         let other = Entity("Other", [AttributeDescription("name", .string)], indexes: [Index(["name"])])

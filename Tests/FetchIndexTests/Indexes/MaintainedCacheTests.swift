@@ -3,7 +3,7 @@ import FetchIndexOrderCaches
 import FetchIndexTestSupport
 import Testing
 
-/// Maintained caches: every writer keeps them current.
+/// Maintained caches: writers keep them current.
 @Suite struct MaintainedCacheTests {
     private func filled() throws -> PersistentContainer {
         let container = try PersistentContainer(temporaryWith: IndexTests.plain)

@@ -5,7 +5,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Every writer computes the values of derived attributes from other attributes.
+/// Writers compute the values of derived attributes from other attributes.
 @Suite struct DerivedAttributeTests {
     final class Item: ManagedObject {
         @Attribute("code", isUnique: true) var code: Int?
@@ -60,7 +60,7 @@ import Testing
         try expectDerived(container)
     }
 
-    @Test func everyWriterComputesDerivedValues() throws {
+    @Test func batchWritersBatchRequestsAndSavesComputeDerivedValues() throws {
         let container = try store.models.open(Model(Item.self))
         let writer = try BatchWriter(container, entity: "Item", key: "code")
         for code in 0..<20 {

@@ -81,7 +81,7 @@ private final class Member: ManagedObject {
         third.shelf = second
         try context.save()
         #expect(second.slots.count == 2)
-        // Two objects may change places in one save.
+        // Two objects may exchange their shelves in one save.
         let moved = try #require(first.slots.first { $0.place == 2 })
         (moved.shelf, third.shelf) = (second, first)
         try context.save()
@@ -127,7 +127,7 @@ private final class Member: ManagedObject {
         #expect(try store.container.check { _, _ in } == [])
     }
 
-    @Test func deletingARelatedObjectFreesTheUniqueValuesThatIncludeIt() throws {
+    @Test func slotsOfADeletedShelfStayWithoutAShelf() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let first = shelf("a", [1, 2], in: context)

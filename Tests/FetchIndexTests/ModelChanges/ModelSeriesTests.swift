@@ -73,7 +73,7 @@ import FetchIndexValues
         #expect(try container.check { _, _ in } == [], "seed \(seed)")
     }
 
-    /// Makes one random change of the model.
+    /// Makes one random change of the model, or expects that it is refused.
     private func change(
         _ oracle: inout Oracle, _ container: inout PersistentContainer, _ generator: inout SeededGenerator,
         _ context: Comment

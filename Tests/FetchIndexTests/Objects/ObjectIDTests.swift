@@ -208,10 +208,10 @@ final class Post: ManagedObject {
         }
     }
 
-    /// If the store's identity can't be read, a backup couldn't get an identity of its own, and would be mistaken for
-    /// the original.
+    /// If the store's identity or its object counters can't be read, ids of the backup couldn't be distinguished from
+    /// ids of the original.
     @Test(arguments: [Array("identifier".utf8), Array("originals".utf8), Array("entity".utf8) + [0, 0]])
-    func aStoreWithADamagedIdentityIsNotBackedUp(key: [UInt8]) throws {
+    func aStoreWithADamagedIdentityOrObjectCounterIsNotBackedUp(key: [UInt8]) throws {
         try context.save()
         let original = TemporaryFolder()
         try store.container.backup(to: URL(fileURLWithPath: original.path))

@@ -233,8 +233,8 @@ import Testing
     }
 
     /// Random saves with new, edited and deleted objects. After each save, the store and a live controller must have
-    /// the rows of a table that follows the rules.
-    @Test(arguments: 1...6) func randomSavesAgreeWithATableOfTheRules(seed: UInt64) throws {
+    /// the rows that `PartTable` computes.
+    @Test(arguments: 1...6) func randomSavesGiveTheRowsThatPartTableComputes(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var table = PartTable()
         context.onUniqueConflict = .update

@@ -99,7 +99,7 @@ import FetchIndexValues
                 try compiled.evaluate(RecordView(record.span.bytes)) == predicate.evaluate(with: dictionary),
                 "seed \(seed), round \(round): \(predicate) on \(dictionary)")
         }
-        #expect(compiledCount > 250, "seed \(seed): only \(compiledCount) were of fitting types")
+        #expect(compiledCount > 250, "seed \(seed): only \(compiledCount) predicates compiled")
     }
 
     /// Scans evaluate blocks of records. With even seeds, some of the records lack the value of an added attribute.
@@ -150,7 +150,7 @@ import FetchIndexValues
             #expect(found.count == expected.count)
             foundCount += found.isEmpty ? 0 : 1
         }
-        #expect(foundCount > 10, "seed \(seed): only \(foundCount) found rows")
+        #expect(foundCount > 10, "seed \(seed): only \(foundCount) predicates found rows")
     }
 
     @Test func aManagedObjectIsReadByKeyPaths() throws {

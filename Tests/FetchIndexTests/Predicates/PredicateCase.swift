@@ -23,8 +23,6 @@ struct PredicateCase: CustomStringConvertible, Sendable {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".tsv") }
         return try files.sorted().flatMap { file in
             let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
-            // Lines are split by scalars: if a line began with a combining mark, it would be one character with the
-            // line end before it.
             let lines = text.unicodeScalars.split(separator: "\n").map(String.init)
             return try lines.enumerated().dropFirst().map { number, line in
                 let fields = line.unicodeScalars.split(separator: "\t", omittingEmptySubsequences: false).map(

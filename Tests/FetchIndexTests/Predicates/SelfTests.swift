@@ -132,7 +132,7 @@ import Testing
             #expect(!expected.isEmpty)
             #expect(try codes("Work", "entity.name == %@", name) == expected.map { $0["code"] })
             #expect(try codes("Work", "entity IN {%@, 'x'}", name) == expected.map { $0["code"] })
-            // Only fetches of the object's own entity and of its superentity find the object.
+            // Only fetches of the object's own entity and of its superentities find the object.
             let first = expected[0]
             #expect(try codes("Work", "SELF == %@", first.objectID) == [first["code"]])
             #expect(
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func comparingSelfWithAnythingButObjectsOfItsEntityIsAnError() throws {
+    @Test func comparingSelfWithValuesOrObjectsOfOtherEntitiesIsAnError() throws {
         let writer = try id(Writer.self, "name == 'd'")
         for (format, arguments) in [
             ("SELF == 'd'", []), ("SELF == 5", []), ("SELF IN {1, 2}", []), ("SELF == title", []),

@@ -64,7 +64,7 @@ extension ZoneFetchTests {
         #expect(renewed.found == 749 && renewed.read >= 749 && renewed.read < 1000)
     }
 
-    /// After an attribute was removed, the first change of a zone deletes all of the zone's columns. That change is found.
+    /// The first change of a zone after an attribute was removed is found.
     @Test func fetchesStayCorrectAfterAnAttributeIsRemoved() throws {
         let texts = [AttributeDescription("kind", .string), AttributeDescription("section", .string)]
         do {

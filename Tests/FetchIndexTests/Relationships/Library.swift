@@ -30,7 +30,7 @@ final class Chapter: ManagedObject {
     @Relationship("novel", inverse: "chapters", isRequired: true) var novel: Novel?
 }
 
-/// A tree of folders.
+/// A folder of a tree.
 final class Folder: ManagedObject {
     @Attribute("name") var name: String
     @Relationship("parent", inverse: "children") var parent: Folder?

@@ -18,7 +18,7 @@ extension RelationshipModelTests {
         try requireWhole(container)
     }
 
-    @Test func aRelationshipThatMovesIntoTheSuperentityKeepsItsLinks() throws {
+    @Test func aDeletionRemovesLinksOfARelationshipThatMovedIntoTheSuperentity() throws {
         func model(_ isAbove: Bool) -> Model {
             let related = [RelationshipDescription("author", toOne: "Author")]
             return Model(entities: [

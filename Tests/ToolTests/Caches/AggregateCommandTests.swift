@@ -39,7 +39,7 @@ import Testing
         #expect(without["aggregates"] == nil)
     }
 
-    @Test func onlyADifferentSetOfAggregatesRebuildsACache() throws {
+    @Test func aCacheIsRebuiltForOtherAggregatesButNotForTheirOrder() throws {
         let request = self.request + ["--aggregate", "sum(price),max(price)"]
         func fetched(_ arguments: [String]) throws -> [String?] {
             let json = try tool.run(
@@ -50,7 +50,7 @@ import Testing
         #expect(try fetched(request) == ["rebuilt", "first"])
         #expect(try fetched(request) == ["hit", nil])
         #expect(try fetched(self.request + ["--aggregate", "max(price),sum(price)"]) == ["hit", nil])
-        // If no request options are given, the cache's own request is fetched.
+        // If no request options besides `--entity` are given, the cache's own request is fetched.
         let own = try tool.run("fetch", tool.store, "--cache", "c", "--entity", "Book", "--limit", "0")
         #expect(own.output.contains("sum(price)"))
         #expect(try tool.run("cache", "verify", tool.store, "c").status == 0)

@@ -87,7 +87,7 @@ import Testing
 
     /// If a change of the model makes a cache unusable, the cache's unread changes are lost, and `apply` reports a
     /// rebuild. If the cache stays usable, `apply` also reports the unread changes.
-    @Test(arguments: [false, true]) func applyReportsARebuildOnlyIfAModelChangeMakesTheCacheUnusable(readsType: Bool)
+    @Test(arguments: [false, true]) func afterAModelChangeApplyReportsARebuildOnlyIfTheCacheIsUnusable(readsType: Bool)
         throws
     {
         try importRows(400)

@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A batch of changes counts as reported only when its output is written. After a failed write, or a kill before that,
-/// the next reader gets the batch again.
+/// A batch of changes counts as reported only after its output was written. After a failed write, or a kill before the
+/// batch counts as reported, the next reader gets the batch again.
 @Suite struct LostOutputTests {
     let tool: Tool
     private let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]
@@ -181,7 +181,7 @@ import Testing
         process.waitUntilExit()
     }
 
-    @Test func aKillAfterTheOutputAndBeforeTheCatchUpRepeatsTheBatch() throws {
+    @Test func aBatchIsRepeatedAfterAKillBeforeTheCacheWasCaughtUp() throws {
         try apply(3, 7)
         try beforeTheCacheAdvances { process, _ in kill(process.processIdentifier, SIGKILL) }
         #expect(try reported() == [3, 7])
@@ -198,7 +198,7 @@ import Testing
         #expect(try reported() == [])
     }
 
-    @Test func aBatchPrintedDuringAnotherWriteIsPrintedAgain() throws {
+    @Test func aBatchThatWasPrintedWhileAnotherProcessHeldTheWriteLockIsPrintedAgain() throws {
         try apply(3, 7)
         do {
             let lock = open(tool.store + "/writer.lock", O_RDWR)
@@ -221,7 +221,6 @@ import Testing
         #expect(try reported() == [])
     }
 
-    /// A watcher's cache is caught up after each printed batch.
     @Test(arguments: [false, true]) func batchesThatAWatcherPrintedAreNotRepeated(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let output = try tool.file("reported", "")

@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Sections of dates depend on the machine's time zone data. Their caches are rebuilt when the data of their time zone
-/// change.
+/// Sections of dates in a time zone can depend on the machine's time zone data. Their caches are rebuilt when the data
+/// of their time zone change.
 @Suite struct TimeZoneCommandTests {
     let tool: Tool
 

@@ -262,7 +262,7 @@ import Testing
         let plain = try tool.run("fetch", tool.store, "--entity", "Book", "--cache", "by publisher", "--output", "json")
         #expect(
             (plain["outcome"] as? [String: Any])?["kind"] as? String == "hit",
-            "without request options, the cache's own request is fetched")
+            "without further request options, the cache's own request is fetched")
         let other = try tool.run("changes", tool.store, "--cache", "by publisher", "--section", "title")
         #expect(other.status == 2)
         #expect(other.error.contains("another request"))

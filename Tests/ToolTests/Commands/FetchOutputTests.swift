@@ -36,8 +36,8 @@ import Testing
         #expect(again.output.split(separator: "\n").count == 3002)
     }
 
-    /// A fetch with neither a cache nor sections drops the rows beyond its offset and limit while it sorts, but counts
-    /// all rows.
+    /// A fetch with neither a cache nor sections can drop the rows beyond its offset and limit while it sorts. Its JSON
+    /// still has the count of all rows.
     @Test(
         arguments: zip(
             ["note", "price:desc,code", "house:desc,code:desc", "code"],
@@ -194,7 +194,7 @@ import Testing
         let table = try tool.run("fetch", tool.store, "--cache", "even").output
         #expect(table.contains("false") && table.contains("true"))
         #expect(!table.contains("\n0 "))
-        // The caches catch up, and `cache verify` finds no defects.
+        // One cache catches up, and `cache verify` finds no defects.
         let more = try tool.file("more.csv", "id,even,size,price\n61,true,1000,2.25\n62,false,-1000,9\n")
         #expect(try tool.run("import", tool.store, more, "--entity", "Row", "--key", "id").status == 0)
         #expect(

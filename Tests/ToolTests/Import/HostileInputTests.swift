@@ -104,7 +104,7 @@ import Testing
                 "there is no E with k \"zz"
             ),
             (String(repeating: "{\"values\":", count: 100_000), "a list or an object"),
-            ("{\"op\":\"delete\"} x", "more than one object"),
+            ("{\"op\":\"delete\"} x", "something after the object"),
         ].enumerated() {
             let changes =
                 "{\"op\":\"update\",\"key\":\"b\",\"values\":{\"n\":\(number + 10)}}\r\n\r\n{\"op\":\"delete\",\"key\":\"b\"}\r\n\(line)\r\n"

@@ -196,7 +196,7 @@ private struct ImportSeries {
         columns.shuffle(using: &random)
         var chosen = isKeyed ? Self.keys.filter { _ in happens(0.5) } : items.keys.sorted().filter { _ in happens(0.6) }
         if chosen.isEmpty { chosen = [isKeyed ? Self.keys[0] : items.keys.sorted()[0]] }
-        // Each store of the file has its own keys. Both stores have the same numbers.
+        // Each store of the file has its own keys. The numbers of other stores begin at 1.
         var owners: [String: (store: String, number: Int)] = [:]
         for (index, key) in chosen.shuffled(using: &random).enumerated() {
             let number = isKeyed ? 1 + index / stores.count : stored.numbers[key] ?? 0

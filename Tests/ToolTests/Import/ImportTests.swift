@@ -7,7 +7,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    @Test func quotedFieldsAnyLineEndsAndAByteOrderMarkAreAccepted() throws {
+    @Test func quotedFieldsCarriageReturnsAndAByteOrderMarkAreAccepted() throws {
         let text =
             "\u{FEFF}title,price,note\r\n\"影, との \"\"戦い\"\"\",777,\"two\r\nlines\"\r\n帰還,820,\r\n\r\n plain ,5,'x'\r\n"
         let file = try tool.file("本.csv", text)

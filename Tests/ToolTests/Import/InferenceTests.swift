@@ -30,7 +30,7 @@ import Testing
         ([".5", "2"], "string"), (["true", "FALSE"], "boolean"), (["2024-01-02", "2024-01-02 03:04:05,5"], "date"),
         ([String(repeating: "1", count: 38) + ".5", "1"], "string"),
         ([String(repeating: "9", count: 38), "1"], "decimal"),
-    ]) func aColumnIsNumericOnlyIfEachTextIsPlainAndKeepsItsDigits(texts: [String], type: String) throws {
+    ]) func aColumnIsNumericOnlyIfEachTextIsPlainAndKeepsItsValue(texts: [String], type: String) throws {
         let file = try tool.file("a.csv", "k,v\n" + texts.enumerated().map { "\($0),\"\($1)\"\n" }.joined())
         #expect(try tool.importedTypes(file, "--key", "k") == "k:integer,v:\(type)\n")
     }
@@ -67,15 +67,15 @@ import Testing
         }
     }
 
-    @Test func jsonNumbersKeepTheirDigits() throws {
+    @Test func typesInferredForJSONNumbersKeepTheirDigits() throws {
         let lines = (0..<1500).map { "{\"k\":\($0),\"a\":\($0),\"b\":0.5,\"c\":1}\n" }.joined()
         let file = try tool.file(
             "a.jsonl", lines + "{\"k\":1500,\"a\":1.5,\"b\":9007199254740993,\"c\":12345678901234567890}\n")
         #expect(try tool.importedTypes(file, "--key", "k") == "a:double,b:decimal,c:decimal,k:integer\n")
     }
 
-    /// `export` writes object numbers into a column `@id`, and the store's identifier into a column `@store`. In files
-    /// from elsewhere, columns with these names are ordinary attributes.
+    /// `export` can write object numbers into a column `@id`, and the store's identifier into a column `@store`. In
+    /// files from elsewhere, columns with these names are ordinary attributes.
     @Test(arguments: ["csv", "jsonl"]) func idAndStoreColumnsThatExportDidNotWriteAreAttributes(format: String) throws {
         func file(_ name: String, _ columns: [String], _ rows: [[String]]) throws -> String {
             let lines = rows.map { row in
@@ -110,7 +110,8 @@ import Testing
         #expect(try attributes("uuid", ["k", "@store"], [["a", identifier], ["b", identifier]]).contains("@store"))
         let ours = try attributes("ours", ["k", "@id", "@store"], [["a", "1", identifier], ["b", "2", identifier]])
         #expect(ours == ["k\n"] || ours == ["k"])
-        // `export` writes no numbers for an entity without relationships, so `@id` must be an attribute, which E lacks.
+        // No relationship leads from or to E, so `export` writes no numbers for it, and `@id` must be an attribute. E
+        // lacks this attribute.
         let stored = tool.store + "shops"
         let refused = try tool.run(
             "import", stored, file("more", ["k", "@id"], [["9", "1"]]), "--entity", "E", "--format", format)

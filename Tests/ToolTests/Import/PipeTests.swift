@@ -31,7 +31,7 @@ import Testing
         "gzip -k $FOLDER/a.csv; $FETCHINDEX import \"$STORE\" $FOLDER/a.csv.gz --entity E --key k",
         "mkfifo $FOLDER/p.csv; cat $FOLDER/a.csv > $FOLDER/p.csv & $FETCHINDEX import \"$STORE\" $FOLDER/p.csv --entity E --key k",
     ])
-    func rowsAreImportedFromAPipe(command: String) throws {
+    func rowsAreImportedFromStandardInputPipesAndCompressedFiles(command: String) throws {
         _ = try tool.file("a.csv", rows)
         let result = try shell(command)
         #expect(result.status == 0, "\(result.output)")

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// After an `import --replace`, the entity has exactly the objects of the file.
+/// After a successful `import --replace`, the entity has exactly the objects of the file.
 @Suite struct ReplaceTests {
     let tool: Tool
 
@@ -86,7 +86,7 @@ import Testing
         #expect(result.status == 1)
         #expect(
             result.error.contains(
-                "line 3: A.next names a row by its number, which is not in the file; --replace changed nothing"),
+                "line 3: A.next names a row by a number that is not in the file; --replace changed nothing"),
             "\(result.error)")
         #expect(try tool.run("export", tool.store, "--entity", "A", "--format", "jsonl").output.isEmpty)
     }

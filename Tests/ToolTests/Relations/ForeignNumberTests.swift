@@ -139,7 +139,7 @@ import Testing
         let row = row.replacingOccurrences(of: "STORE", with: identifier) + "\n"
         let result = try books.put(copy, tool.file("rows.jsonl", exported + row), "--skip-bad-rows")
         #expect(result.output.contains("1 inserted") && result.output.contains("1 bad row"), "\(result.output)")
-        // The origin assigns the number that the bad row would have got.
+        // The origin gets a book with number 2, which the copy imports.
         #expect(try books.put(tool.store, tool.file("b.csv", "isbn\nb\n"), "--key", "isbn").status == 0)
         #expect(try books.put(copy, books.export(tool.store)).output.contains("1 inserted, 0 updated, 1 unchanged"))
         #expect(try books.sequels(copy) == ["a A", "b "])
@@ -162,8 +162,8 @@ import Testing
         #expect(try stores() == [false, false])
     }
 
-    /// The numbers in a file only name rows of the file. New objects get numbers of the store's own.
-    @Test func importsWithAKeyGiveNewObjectsTheirOwnNumbers() throws {
+    /// The numbers of the new rows name these rows within the file.
+    @Test func importsWithAKeyLinkNewObjectsByTheirNumbersInTheFile() throws {
         try books.make(tool.store, ["x", "y"])
         let file = try tool.file("a.csv", "@id,isbn,sequel\n4,f,\n3,d,4\n")
         let result = try books.put(tool.store, file, "--key", "isbn")
@@ -171,7 +171,7 @@ import Testing
         #expect(try books.sequels(tool.store) == ["d  f", "f ", "x X y", "y Y"])
         // A link to a number that no row of the file has is refused.
         let missing = try books.put(tool.store, tool.file("b.csv", "@id,isbn,sequel\n9,g,5\n8,h,\n"), "--key", "isbn")
-        #expect(missing.error.contains("names a row by its number, which is not in the file"), "\(missing.error)")
+        #expect(missing.error.contains("names a row by a number that is not in the file"), "\(missing.error)")
         let other = try books.put(tool.store, tool.file("c.csv", "@id,isbn\n1,y\n"), "--key", "isbn")
         #expect(other.error.contains("is 1, but the object with that number has another isbn"), "\(other.error)")
     }

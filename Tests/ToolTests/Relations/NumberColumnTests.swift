@@ -33,7 +33,8 @@ import Testing
         #expect(refused.error.contains("--add-columns adds it"), "\(refused.error)")
         #expect(try books.put(tool.store, file, "--key", "isbn", "--add-columns").output.contains("1 updated"))
         #expect(try books.put(tool.store, file, "--key", "isbn").output.contains("1 unchanged"))
-        // After a row with a number in this column, a row with another text in it is a bad row.
+        // The column of numbers is called `@@id` now. After a row with a number in it, a row with another text in it is
+        // a bad row.
         let mixed = try tool.file("mixed.csv", "@@id,isbn\n1,a\nhttp://a.example/1,b\n")
         let bad = try books.put(tool.store, mixed, "--key", "isbn")
         #expect(bad.error.contains("line 3, column 1 (@@id): \"http://a.example/1\" is not the number"), "\(bad.error)")

@@ -53,7 +53,7 @@ import Testing
         #expect(try tool.run("check", backup).status == 0)
     }
 
-    @Test(.disabled(if: isUnderSanitizer)) func aFailedBackupLeavesNoFiles() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aFailedBackupLeavesNothingAtItsPath() throws {
         let backup = tool.folder.path + "/b"
         let limited = tool.process([])
         limited.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -212,7 +212,7 @@ import Testing
         #expect(try count(tool.store) == Self.rows + KillTests.kills * 2)
     }
 
-    @Test func theNextOpeningRemovesThePartialFileOfAKilledCompaction() throws {
+    @Test func theNextOpeningRemovesAPartialDataFile() throws {
         let partial = tool.store + "/data.mdb.partial"
         try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: partial))
         #expect(try tool.run("info", tool.store).status == 0)

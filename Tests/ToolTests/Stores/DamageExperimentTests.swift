@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// The commands to run on a store. Each of them runs on a copy of its own.
+    /// The commands to run on copies of a store, each on a copy of its own.
     private func commands(_ store: String) -> [(name: String, arguments: [String])] {
         [
             ("check", ["check", store]),
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func damagedValuesAreNeverServedAsRight() throws {
+    @Test func damagedValuesGiveNoWrongResultsAndTheCheckNoticesPagesThatDo() throws {
         var generator = SeededGenerator(seed: 61)
         let values = try values()
         let whole = try Data(contentsOf: URL(fileURLWithPath: pristine + "/data.mdb"))

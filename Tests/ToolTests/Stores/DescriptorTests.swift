@@ -25,7 +25,7 @@ import Testing
             error: try String(contentsOfFile: error, encoding: .utf8))
     }
 
-    /// Each command, and whether it prints anything on standard output.
+    /// Commands, and whether each of them prints anything on standard output.
     private func commands(_ rows: String, _ changes: String) -> [(arguments: [String], prints: Bool)] {
         let store = tool.store
         let folder = tool.folder.path
@@ -48,8 +48,8 @@ import Testing
         ]
     }
 
-    /// Each command runs with each combination of closed descriptors. The store stays sound, and a command whose output
-    /// is lost exits with 1.
+    /// Each of these commands runs with each combination of closed descriptors. The store stays sound, and a command
+    /// whose output is lost exits with 1.
     @Test func closedStandardDescriptorsHarmNoStore() throws {
         let rows = try tool.file(
             "rows.csv", "id,kind,note\n" + (0..<400).map { "\($0),k\($0 % 7),note \($0)\n" }.joined())
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// A program that reads the output relies on the exit code to notice lost output.
-    @Test func eachCommandReportsLostOutput() throws {
+    @Test func commandsReportLostOutput() throws {
         let rows = try tool.file("rows.csv", "id,kind\n1,a\n2,b\n")
         let changes = try tool.file(
             "changes.jsonl",

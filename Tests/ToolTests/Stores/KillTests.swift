@@ -42,7 +42,7 @@ import Testing
         case sorted, shuffled, sortedThenShuffled
     }
 
-    /// If rows are unsorted, their unique keys are written at the end.
+    /// If rows are unsorted, unique keys can be written later than their rows.
     @Test(arguments: RowOrder.allCases) func aKilledImportKeepsWholeBatchesAndCanBeRepeated(order: RowOrder) throws {
         var generator = SeededGenerator(seed: Self.seed)
         var text = "id\tsection\tsize\n"

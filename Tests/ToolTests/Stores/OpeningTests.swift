@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// If a store cannot be opened, the error is one sentence. Paths may have any characters.
+/// If a store cannot be opened, the error is one sentence. Paths may have unusual characters.
 @Suite struct OpeningTests {
     let tool: Tool
     let catalogue: String
@@ -143,7 +143,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func pathsMayHaveAnyCharacters() throws {
+    @Test func pathsMayHaveUnusualCharacters() throws {
         for name in [
             "a b", "蔵書", "it's \"q\"", "new\nline", "%@ %n %s", "é\u{301}", "\u{1B}[31m", "$HOME;`ls`", "*?",
         ] {

@@ -35,7 +35,7 @@ import Testing
         let changes = try tool.file("changes.jsonl", "{\"op\":\"delete\",\"key\":7}\n")
         let backup = tool.folder.path + "/backup", export = tool.folder.path + "/export.csv"
         let report = tool.folder.path + "/report.html"
-        // A killed export has left a partial file. The permissions of that file don't matter.
+        // A killed export would leave such a partial file. The permissions of that file don't matter.
         try Data("x".utf8).write(to: URL(fileURLWithPath: export + ".partial"))
         chmod(export + ".partial", 0o640)
         let request = ["--entity", "Row", "--section", "section", "--sort", "note", "--cache", "c", "--memory", "1"]
@@ -104,7 +104,7 @@ import Testing
                 }
             }
         }
-        #expect(printed > 20, "texts are printed as they are, and not taken for formats: \(printed)")
+        #expect(printed > 20, "texts are not taken for formats: \(printed)")
         let rows = try tool.run("fetch", tool.store, "--entity", evil, "--output", "json")["rows"] as? [[String: Any]]
         #expect((rows?.first?["values"] as? [String: Any])?["title"] as? String == evil, "JSON loses nothing")
     }

@@ -5,7 +5,7 @@ internal import FetchIndexValues
 /// Creates or changes an entity so that a file's rows fit it.
 ///
 ///     the store lacks it                       it's created with the file's columns, or those of the given types
-///     it has no objects, and `isAlone`         it's created anew if columns or types differ, unless columns are added
+///     it has no objects, and `isAlone`         it's created anew if it doesn't fit, unless columns are added
 ///     any other stored entity                  it keeps its types; it gets missing columns if the request says so
 ///
 /// The second case is for an entity that has no objects because an import failed after it had inferred wrong types.
@@ -78,8 +78,8 @@ struct EntityPreparation {
         return Dictionary(asked.map { (all[$0], found[$0]) }) { first, _ in first }
     }
 
-    /// Returns attributes for the columns that aren't known attributes. If the file has no columns, returns attributes
-    /// for the names of the given types.
+    /// Returns attributes for the columns that aren't known attributes. If `columns` is empty, returns attributes for the
+    /// names of the given types.
     private func newAttributes(
         _ columns: [String], besides known: [AttributeDescription]
     ) throws -> [AttributeDescription] {

@@ -99,8 +99,8 @@ package final class RelatedColumn {
     /// position of the row's object among the objects of the inverse relationship.
     var slots: Set<Int> { [reference.slot, reference.position] }
 
-    /// Forgets the objects that were found by their values. Called between transactions, because another writer may
-    /// delete such an object.
+    /// Forgets the objects that were found by their values. Must be called between transactions, because another writer
+    /// may delete such an object.
     func forget() { known = [:] }
 
     /// Forgets the objects that were found by their values, and restores the number of inserted objects after a

@@ -58,7 +58,7 @@ package struct RowBatch {
 
     private mutating func note(_ own: RowLinks?, from source: UUID?, line: Int) {
         if let own {
-            // The previous rows have no links.
+            // Rows before the first row with links have none.
             let none = RowLinks(related: own.related.map { _ in .absent })
             links += Array(repeating: none, count: records.count - 1 - links.count)
             links.append(own)

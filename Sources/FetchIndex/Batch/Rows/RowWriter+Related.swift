@@ -6,7 +6,7 @@ internal import FetchIndexValues
 // Writing single rows of files, with their related objects.
 extension RowWriter {
     /// Inserts a row's object, or updates the object with its number or key. Returns the outcome, and the links that
-    /// can't be made yet. O(log n) for each link.
+    /// can't be made yet. O(log n) for each old and new link.
     func write(_ row: LinkedRow) throws -> (outcome: WriteOutcome, missing: [MissingLink]) {
         try requireDestinations(of: row)
         let stored = try storedObject(of: row)

@@ -22,7 +22,7 @@ struct RowWriter {
 
     // MARK: One row
 
-    /// Finds the object that has a key; nil if no object has it. O(log n).
+    /// Finds the object that has a key; nil if no object of the table's entity has it. O(log n).
     func object(key: Value) throws -> RecordKey? {
         try table.key.flatMap { own(try transaction.object(table.entityNumber, $0, equalTo: [key])) }
     }
@@ -54,10 +54,9 @@ struct RowWriter {
     // MARK: References by values
 
     /// Sets a record's references to the objects that its foreign keys, or the row's other columns, name by values.
-    /// Returns the record, and the names of the missing objects that foreign keys name. If an object that a column
-    /// other than a foreign key names is missing, inserts the object if the column allows that; otherwise throws
-    /// `invalidValue`. O(log n) for each named object; usually O(1) if such a column named the object in an earlier row
-    /// of the transaction.
+    /// Returns the record, and the names of the missing objects that foreign keys name. Other columns find, insert or
+    /// refuse missing objects like `RelatedColumn.object(named:for:in:)`. O(log n) for each named object; usually O(1)
+    /// if such a column named the object in an earlier row of the transaction.
     func linked(
         _ record: [UInt8], naming related: [RelatedObject] = []
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {

@@ -65,11 +65,11 @@ package struct EntityExport {
     package var model: Model { snapshot.model }
 
     /// Calls the body with each row that a definition of the entity matches, and the row's links by relationship. Rows
-    /// are in the order of object numbers, or sorted if the definition has sort keys. First compares all records of the
-    /// entities with their checksums. If `skippingDamaged`, leaves out damaged records and returns their ids; otherwise
-    /// throws an error that names the first damaged record. O(n), or O(n log n) if rows are sorted; also O(log n) for
-    /// each row, and for each of its links of a many-to-many relationship. Sorted rows are first collected in memory.
-    /// Throws `StoreError`, and rethrows the body's errors.
+    /// are in the order of entities and object numbers, or sorted if the definition has sort keys. First compares all
+    /// records of the entities with their checksums. If `skippingDamaged`, leaves out damaged records and returns their
+    /// ids; otherwise throws an error that names the first damaged record. O(n), or O(n log n) if rows are sorted; also
+    /// O(log n) for each row, and for each of its links of a many-to-many relationship. Sorted rows are first collected
+    /// in memory. Throws `StoreError`, and rethrows the body's errors.
     package func forEachRow(
         of definition: OrderDefinition, skippingDamaged: Bool = false,
         _ body: (FetchedRow, _ links: [[RowLink]]) throws -> Void
@@ -170,8 +170,7 @@ extension EntityExport.LinkSource {
 }
 
 extension PersistentContainer {
-    /// The export of an entity's rows in the newest state. O(entities + relationships). Throws
-    /// `StoreError.unknownEntity`.
+    /// The export of an entity's rows in the newest state. Throws `StoreError`.
     package func export(ofEntity name: String) throws -> EntityExport {
         try withPublicErrors { try EntityExport(of: name, in: self) }
     }

@@ -9,8 +9,8 @@ package final class ExportFile {
     private let path: String
     private var file: NewFile?
 
-    /// Creates the file under a temporary name. Throws if the path exists but isn't a regular file, or if it's in the
-    /// folder of a store.
+    /// Creates the file under a temporary name. Throws, for example, if the path exists but isn't a regular file, or if
+    /// it's in the folder of a store.
     package init(at path: String) throws {
         self.path = path
         switch try? Folder.kind(at: path) {

@@ -3,8 +3,8 @@ internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// A report of the process that follows a source. While its state stays the same, the process writes a report at most
-/// once a second. The report is in a file of its own in the store's folder, so losing the file loses only the report.
+/// A report of the process that follows a source. It's in a file of its own in the store's folder, so losing the file
+/// loses only the report.
 ///
 /// For the module that follows a source. Users read ``StoreInformation/Source``.
 package struct SourceStatus: Codable, Equatable, Sendable {
@@ -56,7 +56,7 @@ extension Store {
     /// Writes a report. Ignores errors, because reports are only shown to users.
     func setSourceStatus(_ status: SourceStatus) {
         var status = status
-        // A long reason is shortened, so that the report fits into the file.
+        // A long reason is shortened, so that the report usually fits into the file.
         status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
             let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)

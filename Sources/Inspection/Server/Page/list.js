@@ -2,8 +2,8 @@
 
 // A list of any number of rows. It reads and draws only the rows near those on the screen.
 //
-// Browsers limit the height of elements to about ten million pixels. In longer lists, rows near both ends have their true places in
-// the scrolled height, and the rows between share the rest of it. Small steps of the wheel move by true rows everywhere.
+// Browsers limit the height of elements. In lists that need more than mostHeight, rows near both ends have their true
+// places in the scrolled height, and the rows between share the rest of it. Small steps of the wheel move by true rows everywhere.
 class RowList {
   static rowHeight = 28;
   static mostHeight = 8e6;
@@ -56,7 +56,7 @@ class RowList {
 
   isVisible(number) { return number >= this.#top && number <= this.#top + this.#shown - 1; }
 
-  // Returns the rows that are completely visible, with their numbers.
+  // Returns rows that have been read and are completely visible, with their numbers.
   visible() {
     const rows = [];
     for (let number = Math.ceil(this.#top); number < Math.min(this.#count, this.#top + this.#shown - 1); number += 1) {

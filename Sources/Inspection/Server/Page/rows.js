@@ -22,7 +22,7 @@ const browser = {
     await this.read();
   },
 
-  // Reads the view, and shows it unless the page already shows its state or a newer one.
+  // Reads the view. Shows it unless the page shows another cache by then, or already this state or a newer one.
   async read() {
     const name = this.name;
     let view;
@@ -151,7 +151,7 @@ const browser = {
     const anchor = rows.top > 0 && change.shifts && rows.visible().find(({ row }) => !this.pending.has(row.id));
     if (anchor) {
       const found = await ask("place", { cache: change.cache, id: anchor.row.id });
-      // A newer change has been shown meanwhile; it includes this one.
+      // Meanwhile the list was closed, or a newer change came, which includes this one.
       if (this.rows !== rows || this.state !== change.state) return;
       if (found.row !== null) shift = found.row - anchor.number;
     }
@@ -160,7 +160,7 @@ const browser = {
     this.sections.reload(change.sectionCount);
   },
 
-  // Shows the current row of an object. Returns false if the object has no row.
+  // Shows the current row of an object. Returns whether it is shown.
   async show(id) {
     const rows = this.rows;
     if (!rows) return false;

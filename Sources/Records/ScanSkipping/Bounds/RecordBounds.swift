@@ -40,7 +40,7 @@ package struct RecordBounds: Equatable, Sendable {
     }
 
     /// Includes the bounds of other records. The bounds of a slot become unknown if they are unknown for the other
-    /// records.
+    /// records, or of another type.
     mutating func include(_ other: RecordBounds) {
         for slot in slots.indices where slots[slot].type != nil {
             if other.slots.indices.contains(slot), slots[slot].type == other.slots[slot].type {

@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexValues
 
-/// The least and the greatest key of the values that a zone's objects have in a slot, and whether one of the values is
-/// null. The bounds may be wider than the values, because they don't shrink when a value is removed.
+/// The least and the greatest key of the values that some objects have in a slot, and whether one of the values is
+/// null. The bounds may be wider than the values, for example because they don't shrink when a value is removed.
 package struct ValueBounds: Equatable, Sendable {
     /// The type of the values; nil if the bounds are unknown.
     private(set) var type: ValueType?

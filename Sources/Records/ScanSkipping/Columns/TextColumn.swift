@@ -2,17 +2,16 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 
 /// The texts that a zone's objects have in a slot, in dictionary encoding: each different text once, and one code per
-/// place. A place is an object number's index in the zone. A scan tests each text once, and reads only objects with
-/// codes of matching texts (Abadi, Madden and Ferreira, "Integrating Compression and Execution in Column-Oriented
+/// place. A place is an object number's index in the zone. A scan tests each text once, and can skip objects with
+/// codes of other texts (Abadi, Madden and Ferreira, "Integrating Compression and Execution in Column-Oriented
 /// Database Systems", SIGMOD 2006).
 ///
 ///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
 struct TextColumn: ~Escapable {
-    /// The minimum number of object numbers per different text. If a column had more different texts, matching objects
-    /// would be on nearly all pages.
+    /// The minimum number of object numbers per different text.
     static let numbersOfText = 8
     static let mostTexts = Int(Zone.length) / numbersOfText
-    /// The maximum length of a text in bytes. If a text is longer, its zone has no column of this slot.
+    /// The maximum length of a text in bytes. If a text is longer, its zone gets no new column of this slot.
     static let longestText = 64
 
     /// The code of an object number without an object.

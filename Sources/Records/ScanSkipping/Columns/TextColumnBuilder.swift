@@ -56,7 +56,7 @@ struct TextColumnBuilder: Sendable {
         }
     }
 
-    /// Frees the hash table. Must be called after the last record.
+    /// Frees the hash table. No more texts can be added.
     mutating func finish() { table = [] }
 
     private mutating func giveUp() {

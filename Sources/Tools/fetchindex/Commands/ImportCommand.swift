@@ -46,9 +46,9 @@ struct ImportCommand: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help: """
-            A column that names related objects by a unique attribute: COLUMN=Entity.attribute, e.g. author=Author.name. If the \
-            entity lacks the relationship, it is added with the column's name; its inverse is the entity's name with an s, such \
-            as books for Book.
+            A column that names related objects by a unique attribute: COLUMN=Entity.attribute, e.g. author=Author.name. A new \
+            entity, or with --add-columns a stored one that lacks the relationship, gets it with the column's name; its inverse, \
+            if any, is the entity's name with an s, such as books for Book.
             """)
     var relate: [String] = []
     @Flag(help: "Insert related objects that are missing, with the values in the columns of --relate.")
@@ -67,7 +67,7 @@ struct ImportCommand: ParsableCommand {
         let unchanged: Int
         /// The number of deleted objects; nil if `--replace` isn't given.
         let deleted: Int?
-        /// The number of inserted related objects; nil if `--create-related` isn't given.
+        /// The number of inserted related objects; nil if `--create-related` isn't given, or if the file is empty.
         let created: Int?
         let badRows: [String]
         let badRowCount: Int

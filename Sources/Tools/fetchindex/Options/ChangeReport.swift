@@ -48,7 +48,8 @@ struct ChangeReport: Encodable {
         let entity: String?
         /// Whether the object's entity is a subentity of the request's entity.
         let isOfSubentity: Bool
-        /// All values before the change; nil for a new object. In the batches of `apply`, only deleted objects have them.
+        /// All values before the change; nil for a new object, or if they are no longer known. In the batches of `apply`,
+        /// only deleted objects have them.
         var old: [String: JSONValue]?
         /// All values after the change; nil for a deleted object, and in the batches of `apply`.
         var new: [String: JSONValue]?

@@ -14,7 +14,7 @@ struct PlanReport: Encodable {
         /// The number of records that were read to find the rows, an upper bound if a scan ended at the limit. For a
         /// cache that was caught up, the number of its rows that changed.
         let rowsRead: Int
-        /// The number of records of the entity.
+        /// The number of the entity's records, with those of its subentities if they are fetched.
         let rowCount: Int
         let rowsMatched: Int
     }

@@ -9,7 +9,7 @@ struct RelationshipChanges {
     private let renamed: [String: String]
     private let dropped: Set<String>
 
-    /// Takes the names of relationships out of `rename` and `drop`, so that only names of attributes are left in them.
+    /// Takes the names of relationships out of `rename` and `drop`; the caller treats the others as names of attributes.
     /// Throws for changes that aren't allowed.
     init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) throws {
         func isRelationship(_ name: String) -> Bool { entity.relationships.contains { $0.name == name } }

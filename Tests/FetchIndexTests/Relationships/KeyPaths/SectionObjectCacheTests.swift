@@ -47,8 +47,8 @@ import Testing
         try context.save()
     }
 
-    /// Flips one bit at a time, in about nine bytes of each node: `verifyCache` must report each. Then flips a bit of a
-    /// node before an update: the cache must still give the right sections.
+    /// Flips one bit at a time, in nine or more bytes of each node: `verifyCache` must report each. Then flips a bit of
+    /// a node before an update: the cache must still give the right sections.
     @Test func aFlippedBitOfANodeIsReportedAndDoesNotChangeResults() throws {
         let expected = try open().sections
         var nodes: [(key: UInt64, bytes: [UInt8])] = []
@@ -207,7 +207,7 @@ import Testing
         try context.save()
         #expect(try names() == ["", "b"])
         #expect(try container.verifyCache("teams") == [])
-        // A scan agrees with a fetch that follows links backwards.
+        // Fetches by the deleted object's id still find the rows.
         var request = FetchRequest<ManagedObject>(entityName: "Prize")
         request.predicate = try FetchPredicate("player.team == %@", gone)
         #expect(try context.fetch(request).count == 2)

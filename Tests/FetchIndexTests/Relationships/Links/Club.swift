@@ -1,6 +1,6 @@
 import FetchIndex
 
-/// People with their badges, teams and notes: relationships of each kind, and the delete rules `deny` and `noAction`.
+/// People with their badges, teams and notes, with the delete rules `deny` and `noAction`.
 enum Club {
     final class Person: ManagedObject {
         @Attribute("name", isUnique: true) var name: String

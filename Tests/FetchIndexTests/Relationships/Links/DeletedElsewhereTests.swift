@@ -47,7 +47,7 @@ import Testing
         #expect(same.novels.isEmpty)
     }
 
-    @Test func aSaveWithALinkToADeletedObjectFailsOrDropsTheLinkIfTheStoreTrumps() throws {
+    @Test func aSaveWithALinkToADeletedObjectFailsUnlessTheStoreTrumps() throws {
         let novel = context.novel("b")
         let label = context.label("t")
         try context.save()
@@ -64,7 +64,7 @@ import Testing
         #expect(novel.price == 7 && novel.labels.isEmpty)
     }
 
-    @Test func aMergeSetsLinksToDeletedObjectsToNil() throws {
+    @Test func aMergeRemovesLinksToDeletedObjects() throws {
         let store = try LiveStore(.club)
         let context = store.container.newContext()
         let (ann, bob) = (context.person("ann"), context.person("bob"))

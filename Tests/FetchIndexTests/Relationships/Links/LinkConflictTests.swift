@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Two contexts that change the two sides of a link, or delete the object at one end.
+/// Links that two contexts change, and links to objects that another context deletes.
 @Suite struct LinkConflictTests {
     private let store: LiveStore
     private let (first, second): (ManagedObjectContext, ManagedObjectContext)

@@ -17,7 +17,7 @@ final class ChangedRows {
     private(set) var counts = BatchWriter.Counts()
     /// Whether an object has several rows.
     private(set) var hasDoubles = false
-    /// Whether `rows` has all of these rows; false if they were too many, in which case `rows` is empty.
+    /// Whether `rows` has all of these rows; false if they were too many or too large, in which case `rows` is empty.
     private(set) var isComplete = true
 
     var count: Int { numbers.count }

@@ -2,8 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 //     open -> committed                 the changes of the rows are saved
-//     open -> rolled back -> open       several rows have the same key: only the last row of each key is written again,
-//                                       and compared with the stored object
+//     open -> rolled back -> open       an object has several rows: only the last row of each object is written again,
+//                                       if possible, and compared with the stored object
 //     open -> rolled back -> waiting    few objects changed, and later rows may undo the changes: the next transaction
 //                                       writes the changing rows again
 
@@ -26,8 +26,8 @@ package struct ImportTransaction {
     /// The number of related objects that each column had inserted when the transaction began.
     private var created: [Int]
 
-    /// The maximum number of waiting rows. If more links than this wait for later rows, the end of a transaction makes
-    /// the links whose rows have arrived.
+    /// The maximum number of waiting rows. If more links than this wait for later rows, the links whose rows have
+    /// arrived are made before a commit.
     private static let mostWaiting = 1000
 
     /// `columns` are the columns of related objects. If `resolvesInFile`, an object number names the row of the file
@@ -41,8 +41,8 @@ package struct ImportTransaction {
         created = columns.map(\.insertedCount)
     }
 
-    /// Writes a batch, after the rows that wait. `done` gets the number of each row's object, unless unique keys are
-    /// being deferred. `refused` gets the line of a row whose values cause an error, and the error.
+    /// Writes a batch, after the rows that wait. `done` gets the number of each written row's object, unless unique
+    /// keys are being deferred. `refused` gets the line of a row whose values cause an error, and the error.
     package mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
         try putWaiting(refused, done)
         try write(batch, refused, done)
@@ -87,7 +87,7 @@ package struct ImportTransaction {
         created = columns.map(\.insertedCount)
     }
 
-    /// Writes the waiting rows and makes the waiting links at the end of the file; the caller commits. Returns the line
+    /// Writes the waiting rows and makes the waiting links after the last row; the caller commits. Returns the line
     /// and the reason of each link that can't be made.
     package mutating func finish(
         refused: Refusal, done: (UInt64) -> Void
@@ -106,7 +106,7 @@ package struct ImportTransaction {
         changed = ChangedRows()
     }
 
-    /// If several rows have the same key, writes only the last row of each key, in a new transaction.
+    /// If an object has several rows, writes only the last row of each object, in a new transaction, if possible.
     private mutating func decide(_ refused: Refusal, _ done: (UInt64) -> Void) throws {
         guard changed.hasDoubles, canRollBack, let last = changed.lastRows() else { return }
         let all = changed.rows

@@ -43,7 +43,7 @@ package struct NumberOwner {
     /// The giver of all numbers in the file, if the import has no key.
     private var only: NumberGiver?
 
-    /// Reads the facts about numbers in the newest state of the store. O(entities). Throws `StoreError`.
+    /// Reads the facts about numbers in the newest state of the store. Throws `StoreError`.
     package init(in container: PersistentContainer, isKeyed: Bool) throws {
         let snapshot = try withPublicErrors { try container.store.snapshot() }
         self.isKeyed = isKeyed

@@ -39,8 +39,8 @@ struct RowLinker {
         return RowWriter(table, try writer.transaction())
     }
 
-    /// Writes a batch. `done` gets the outcome of each row; `refused` gets the error that a row's values cause. If a
-    /// closure throws, the batch ends.
+    /// Writes a batch. `done` gets the outcome of each written row; `refused` gets the error that a row's values cause.
+    /// If a closure throws, the batch ends.
     mutating func put(
         _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
         done: (Int, WriteOutcome) throws -> Void
@@ -154,7 +154,7 @@ struct RowLinker {
     }
 
     /// Makes the links of lists to rows that have arrived, and adds single links to `missing`, for `settle`. At the end
-    /// of the file, or if all objects that a row names are stored, a number that no row has names a stored object.
+    /// of the file, or if all objects that a row names are stored, a number that no row has may name a stored object.
     /// Returns the line and the reason of each link whose row hasn't arrived.
     private mutating func linkLater(
         with writer: BatchWriter, atEnd isAtEnd: Bool
@@ -172,7 +172,7 @@ struct RowLinker {
                         line,
                         .invalidValue(
                             entity: writer.entity.name, attribute: columns[links.column].relationship,
-                            "names a row by its number, which is not in the file")
+                            "names a row by a number that is not in the file")
                     ))
                 continue
             }
@@ -202,8 +202,8 @@ struct RowLinker {
         }
     }
 
-    /// Writes rows whose columns are plain. The rows between two refused rows are written as one batch, so that their
-    /// unique keys are looked up and written in ascending order.
+    /// Writes rows whose columns are plain. The rows between two rows that can't be linked are written as one batch, so
+    /// that their unique keys can be looked up and written in ascending order.
     private func putPlain(
         _ batch: borrowing RowBatch, _ used: [RelatedColumn], _ rows: RowWriter, with writer: BatchWriter,
         refused: (Int, StoreError) throws -> Void,
@@ -236,7 +236,7 @@ struct RowLinker {
         try putLinked()
     }
 
-    /// The slots of the to-one references for which a row has no column.
+    /// The slots of the to-one references that a row leaves out.
     private func absentSlots(_ related: [RelatedObject]) -> Set<Int> {
         var absent: Set<Int> = []
         for (column, object) in zip(columns, related) where column.kind == .one {

@@ -56,7 +56,7 @@ package final class KeyedRowWriter {
 
     // MARK: One row
 
-    /// Finds the number of the object that has a key; nil if no object has it. O(log n).
+    /// Finds the number of the object that has a key; nil if no object of the table's entity has it. O(log n).
     package func object(_ table: RowTable, key: Value) throws -> UInt64? {
         try withPublicErrors { try found(table, key)?.number }
     }
@@ -75,10 +75,11 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Updates the object that has a row's old key, which may equal the new key, or inserts the row if no object has
-    /// the old or the new key. Returns false if the row is partial and can't be inserted. If a partial row changes its
-    /// key while `isCatchingUp`, the objects with the two keys may belong to later rows: deletes them, and returns
-    /// false. O(log n); if the key changes, also O(log n) for each object that refers to the row's object.
+    /// Updates the object that has a row's old key, which may equal the new key. If another object has the new key,
+    /// updates that object, and deletes the one with the old key. If no object has either key, inserts the row. Returns
+    /// false if the row is partial and can't be inserted. If a partial row changes its key while `isCatchingUp`, the
+    /// objects with the two keys may belong to later rows: deletes them, and returns false. O(log n); if the key
+    /// changes, also O(log n) for each object that refers to the row's object.
     package func update(
         _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {

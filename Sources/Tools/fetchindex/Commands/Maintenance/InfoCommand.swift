@@ -93,7 +93,7 @@ struct InfoCommand: ParsableCommand {
         let process = "process \(reader.process)\(reader.program.map { " (\($0))" } ?? "")"
         if reader.age == 0 { return "\(process): sees the newest transaction" }
         let time = reader.seconds.map { $0 > 0 ? "\(Numbers.span(seconds: $0)) old" : "sees the newest commit" }
-        let age = (reader.isOlder ? "more than " : "") + (time ?? "behind by commits that the change log no longer has")
+        let age = (reader.isOlder ? "more than " : "") + (time ?? "of unknown age")
         let transactions = "\(Numbers.grouped(reader.age)) transaction\(reader.age == 1 ? "" : "s") behind"
         return "\(process): \(age), \(transactions), pins \(Numbers.bytes(reader.pinnedBytes))"
     }
