@@ -23,7 +23,7 @@ package struct BadInput: Error, CustomStringConvertible {
     }
 }
 
-/// A file that can't be read as a catalogue, or not to its end.
+/// A catalogue or a change file that can't be read, or not to its end.
 package struct UnreadableFile: Error, CustomStringConvertible {
     package let path: String
     /// The text that follows the path in the message.

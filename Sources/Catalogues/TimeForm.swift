@@ -13,8 +13,9 @@ struct TimeForm: Equatable {
     private static let lengthOfDay = 10
     private static let lengthToSeconds = 19
 
-    /// Finds the form of a text that was read as a date. Returns nil for a day alone, and for seconds since 2001. Returns
-    /// nil for more digits than the date can represent, too, because other texts of that form could be the same date.
+    /// Finds the form of a text that was read as a date. Returns nil for a day alone, and for seconds since 2001. Also
+    /// returns nil for more digits than the date can represent, because other texts of that form could be the same
+    /// date.
     init?(_ text: String, of date: Date) {
         let exact = Array(date.exactText.utf8)
         let bytes = Array(text.utf8)

@@ -4,9 +4,9 @@ package import FetchIndexValues
 /// so that different texts stay different; for another column, they must print a text of equal value.
 ///
 /// A key is an integer or a decimal if the type prints every text as written; otherwise it is text. Another column is a
-/// number if every text is plain notation and the type prints an equal number: an integer if no text has a point or an
-/// exponent, otherwise a decimal, otherwise a double. If every text is true or false, or every text is a date, the
-/// column is of that type. All remaining columns are text.
+/// number if every text is plain notation and the type prints an equal number. An integer is preferred to a decimal,
+/// and a decimal to a double, but a text with a point or an exponent isn't an integer. If every text is true or false,
+/// or every text is a date, the column is of that type. All remaining columns are text.
 package struct TypeInference {
     private struct Candidates: OptionSet {
         let rawValue: UInt8

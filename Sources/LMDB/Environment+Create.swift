@@ -58,7 +58,7 @@ extension Environment {
             let length = (Int(options.maximumReaders) + 2) * 64
             var status = stat()
             if fstat(file.descriptor, &status) == 0, Int(status.st_blocks) * 512 >= length { return }
-            // After another error, the space stays unreserved.
+            // A failed write throws below. After any other error, the space stays unreserved.
             let descriptor = file.descriptor
             let code = FileSizeLimit.withoutSignal { posix_fallocate(descriptor, 0, off_t(length)) }
             withExtendedLifetime(file) {}

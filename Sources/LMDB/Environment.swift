@@ -114,7 +114,7 @@ package final class Environment: Sendable {
 
     /// Opens the environment with mdb_env_create and mdb_env_open. Tries again if another process interferes.
     ///
-    /// After an interference, it waits for the lock on the folder, so that usually one process at a time tries again.
+    /// Before it tries again, it waits for the lock on the folder, so that usually one process at a time does.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
         // On a read-only file system LMDB can't write the lock file, so a read-only opening takes no lock.

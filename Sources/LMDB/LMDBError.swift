@@ -29,8 +29,8 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether the code is one that failed writes to a file have. LMDB reports an incomplete write, for example on a
-    /// full disk, as EIO.
+    /// Whether a failed write to a file can have this code. LMDB reports an incomplete write, for example on a full
+    /// disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 

@@ -181,8 +181,8 @@ public struct Entity: Sendable {
             uniqueConstraints = constraints
             var related: [String: Int] = [:]
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
-                // A former name of a relationship is ignored if an attribute has or had that name, or another
-                // relationship has it.
+                // A former name of a relationship is ignored if an attribute that isn't removed has or had that name,
+                // or if another relationship has it.
                 for former in relationship.formerNames where byName[former] == nil { related[former] = index }
             }
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {

@@ -2,10 +2,10 @@ public import Foundation
 
 /// Identifies one object of a store. The store doesn't use an object's number again.
 ///
-/// An id contains its store's identifier if the store has one, and `existingObject(with:)` refuses the id of another
-/// store's object. So an id with an identifier, kept in a file, leads to the same object or to none. A backup is a
-/// separate store, but accepts the ids of the objects that were copied to it. Numbers may be used again only if the
-/// store's file is replaced by other means than a backup.
+/// An id contains its store's identifier, unless the store has none. If both stores have identifiers,
+/// `existingObject(with:)` refuses the id of another store's object. So an id that was kept in a file then leads to the
+/// same object or to none. A backup is a separate store, but accepts the ids of the objects that were copied to it.
+/// Numbers may be used again only if the store's file is replaced by other means than a backup.
 ///
 /// Encoding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {

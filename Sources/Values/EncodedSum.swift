@@ -139,7 +139,7 @@ package struct EncodedSum: ~Escapable {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// The magnitude of a sum of integers. It's exact: that of 2^40 integers is at most 2^103, so it has at most 32
+    /// The magnitude of a sum of integers. It's exact: for 2^40 integers it's at most 2^103, so it has at most 32
     /// digits.
     private var integerMagnitude: Decimal {
         var sum: Decimal = 0

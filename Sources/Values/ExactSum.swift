@@ -92,7 +92,7 @@ package struct ExactSum {
         use(index..<index + 3)
     }
 
-    /// Adds 0.digits x 10^point. Returns false if a digit is too high or too low for the limbs.
+    /// Adds 0.digits x 10^point. Returns false if a digit's place is too high or too low for the limbs.
     package mutating func add(decimalDigits digits: some Collection<UInt8>, point: Int, isNegative: Bool) -> Bool {
         var place = point - 1 - base.scale
         guard place < 9 * (base.limbCount - 2), place - digits.count >= -1 else { return false }

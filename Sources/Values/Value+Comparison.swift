@@ -78,7 +78,7 @@ extension Value {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
         if let exact = Decimal(comparedWith: right) { return ValueOrdering(left, exact) }
-        // `Decimal` can't represent the double, which is very small: it counts as nearer to 0 than any other decimal.
+        // `Decimal` can't represent the double, which is very small: it counts as nearer to 0 than any nonzero decimal.
         if left == 0 { return right > 0 ? .ascending : .descending }
         return left > 0 ? .descending : .ascending
     }

@@ -52,8 +52,8 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    /// For each limit of open files, the server serves the page, or reports the limit at its start. A signal ends a
-    /// server that serves the page.
+    /// For each limit of open files that lets the program be loaded, the server serves the page, or reports the limit
+    /// at its start. A signal ends a server that serves the page.
     @Test(.disabled(if: isUnderSanitizer), arguments: [3..<16, 16..<29, 29..<42])
     func aServerWorksOrReportsItsFileLimitAtItsStart(limits: Range<Int>) throws {
         let page = try BrowsedPage(items: 10)

@@ -12,7 +12,8 @@ package final class ScriptPerformer {
 
     package init(_ container: PersistentContainer) { self.container = container }
 
-    /// Performs a step. If a save fails, its context is kept for `performAgain`, unless it has no edits yet.
+    /// Performs a step. If a save fails, its context is kept for `performAgain`, unless its controller's first
+    /// fetch failed.
     package func perform(_ step: ScriptStep) throws {
         switch step {
         case .save(let changes, let isLive): try save(changes, isLive: isLive)

@@ -31,8 +31,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "runs have no names")
     }
 
-    /// Sorters of which the `wanted` least keys are wanted return exactly these. Keys are appended in random, ascending
-    /// and descending order, with a large and a small memory budget.
+    /// If only the `wanted` least keys of the sorters are wanted, they return exactly these keys. Keys are appended in
+    /// random, ascending and descending order, with a large and a small memory budget.
     @Test(arguments: [0, 1, 7, 1024, 1500, 60_000], [1 << 30, 1 << 16])
     func limitedSortersReturnTheLeastKeys(wanted: Int, budget: Int) throws {
         var generator = SeededGenerator(seed: UInt64(wanted + budget))
@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// Sorters are merged into one sorted sequence, although one of them may be partly sorted already, or they have
-    /// runs. Few keys are merged on one thread, many keys of several sorters on a second one.
+    /// Sorters are merged into one sorted sequence, also if one of them is partly sorted already, or if they have runs.
+    /// Few keys are merged on one thread, many keys of several sorters on a second one.
     @Test(arguments: [(1, 1 << 30), (2, 1 << 30), (3, 1 << 16), (5, 1 << 18)])
     func keysOfSeveralSortersAreMergedInOrder(sorterCount: Int, budget: Int) throws {
         for count in [2000, 60_000] { try checkOneOrder(of: count, sorterCount, budget) }

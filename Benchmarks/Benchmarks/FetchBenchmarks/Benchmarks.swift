@@ -12,7 +12,8 @@ import Stores
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for at most about 100 ms.
+/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for at most about
+/// 100 ms.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,

@@ -8,7 +8,8 @@ import Foundation
 /// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other
 /// processes, and the best result counts. A program that became slower is slower in each process.
 struct Comparison {
-    /// Changes up to this one don't count. If the spread of a line's measurements is larger, the spread is used instead.
+    /// Changes up to this one don't count. If the spread of a line's measurements is larger, changes up to the spread
+    /// don't count.
     private static let leastChange = 0.05
     /// A line that became slower by more than this, and by a change that counts, is a regression.
     private static let regression = 0.15

@@ -20,7 +20,8 @@ struct RowReading {
         self.skipsBadRows = skipsBadRows
     }
 
-    /// Reads all rows. Throws errors that end the reading and, unless bad rows are skipped, the error of the first one.
+    /// Reads all rows. Throws errors that end the reading. Unless bad rows are skipped, also throws the error of the
+    /// first bad row.
     mutating func run(_ deliver: Deliver) throws {
         do {
             try source.forEachRow({ try append($0, deliver) }, bad: { try note($0, deliver) })

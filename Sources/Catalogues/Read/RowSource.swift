@@ -10,8 +10,8 @@ package protocol RowSource: AnyObject {
     /// may have no data for long, and an error in a row must not wait for that.
     var decompressesAhead: Bool { get set }
 
-    /// Calls `body` with each remaining row, and `bad` with each error after which the reading continues. A body that
-    /// throws ends the reading.
+    /// Calls `body` with each remaining row, and `bad` with each error after which the reading can continue. A body
+    /// that throws ends the reading.
     func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
 
     /// Returns a type for each column. Sources of CSV and TSV infer the types of the columns whose indexes are `asked`

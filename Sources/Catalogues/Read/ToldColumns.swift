@@ -18,8 +18,8 @@ package struct ToldColumns: Sendable {
         self.key = key
     }
 
-    /// Whether a file may use a column name: a known name, or one without control characters below U+0020. This refuses
-    /// most headers in UTF-16: if they are read as UTF-8, their names have NULs.
+    /// Whether a file may use a column name. Refuses an empty name, and an unknown name with control characters below
+    /// U+0020, and so most headers in UTF-16: if they are read as UTF-8, their names have NULs.
     func mayName(_ name: String) -> Bool {
         !name.isEmpty && (name.firstControlCharacter == nil || names.contains(name))
     }

@@ -50,7 +50,7 @@ package enum NodePadding {
     }
 }
 
-/// The bytes of a tree, or entries to be added to it, are damaged.
+/// The bytes of a tree, or the entries or edits for it, are damaged.
 package enum TreeError: DamageReporting, Equatable, CustomStringConvertible {
     case corrupted(node: NodeNumber, String)
 

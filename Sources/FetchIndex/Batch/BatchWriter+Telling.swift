@@ -8,11 +8,11 @@ extension BatchWriter {
     /// the body runs, the written objects are saved, and the next commit or opening reports the change again. A body
     /// that writes the change somewhere must make it durable before it returns.
     ///
-    /// The outcome is like the outcome of ``commit(bringing:cacheName:)``. The cache stores the new order after the
-    /// body has returned. But a maintained cache is current when the body is called; until the body has returned, a
-    /// note in the store says which changes its reader hasn't received. Returns false, without calling the body, if no
-    /// transaction is open. O(k log n) for k changes; O(n log n) if the cache is rebuilt. The order is stored in the
-    /// cache in a second transaction. Throws like ``commit(bringing:cacheName:)``, and rethrows the body's errors.
+    /// The outcome is like the outcome of ``commit(bringing:cacheName:)``. If the cache can be used, it stores the new
+    /// order after the body has returned, in a second transaction. But a maintained cache is current when the body is
+    /// called; until the body has returned, a note in the store says which changes its reader hasn't received. Returns
+    /// false, without calling the body, if no transaction is open. O(k log n) for k changes; O(n log n) if the cache is
+    /// rebuilt. Throws like ``commit(bringing:cacheName:)``, and rethrows the body's errors.
     @discardableResult
     public func commit(
         bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void

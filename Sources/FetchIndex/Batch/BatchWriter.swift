@@ -130,7 +130,7 @@ public final class BatchWriter {
     public func object(key: Value) throws -> ObjectID? {
         try withPublicErrors {
             guard let constraint else {
-                throw RequestError.malformed("the writer of \(entity.name) has no key: create it with key:")
+                throw RequestError.malformed("the writer of \(entity.name) was created without a key")
             }
             let object = try transaction().object(entityNumber, constraint, equalTo: [key])
             // An object of another entity of the hierarchy may have the key.

@@ -113,7 +113,7 @@ public final class PersistentContainer: Sendable {
 
     /// The identifier of the store, which the ids of its objects contain. A backup gets another identifier, for objects
     /// that are inserted into it. Nil if the identifier was missing or damaged when the container was opened. It's
-    /// missing if a version of this package without identifiers made the store; a later transaction makes it.
+    /// missing if a version of this package without identifiers made the store; a later transaction then makes one.
     public var storeIdentifier: UUID? { store.identifier }
 
     /// Throws `StoreError.modelMismatch` if the stored model lacks something that this program declares, for example

@@ -17,7 +17,7 @@ internal import FetchIndexRecords
 /// unsaved edits is released after the context, its values stay in the registry.
 final class ContextCore {
     let container: PersistentContainer
-    /// The context's actor, on which automatic merges run, if the context has one.
+    /// The context's actor, if it has one. Automatic merges run on it.
     private(set) weak var isolation: (any Actor)?
     private weak var known: ManagedObjectContext?
     var transactionAuthor = ""

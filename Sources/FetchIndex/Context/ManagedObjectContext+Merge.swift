@@ -81,9 +81,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Throws if the context can't advance to a newer model: the model lacks something that the program declares, a
-    /// follower would depend on another entity, or an entity that the context uses was dropped, or changed so that its
-    /// objects can't be used with the newer model.
+    /// Throws if the context can't advance to a newer model, because the model lacks something that the program
+    /// declares, a follower would depend on another entity, or an entity that the context uses was dropped or changed
+    /// in such a way that its objects can't be used with the newer model.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
         for follower in liveFollowers { try follower.requireEntities(in: new) }
@@ -181,7 +181,7 @@ extension ManagedObjectContext {
         for object in removed { release(object) }
     }
 
-    /// Updates an object of this context to a change of its stored record.
+    /// Updates an object of this context after its stored record has changed.
     private func refresh(_ edit: RecordChange) {
         defer { noteChangeOfRelated(targets(of: edit)) }
         guard let object = registeredObject(for: edit.object) else {

@@ -10,8 +10,8 @@ extension ManagedObjectContext {
         while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
             let base = statesBase
-            // The old records are retained only if the model has relationships: while they are retained, reporting an
-            // edit copies the dictionary.
+            // The dictionary of reported records is retained only if the model has relationships: while it's retained,
+            // the first report that changes it copies all of it.
             let before = base == nil ? [:] : core.edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return core.edits.didDeliver() }

@@ -99,7 +99,8 @@ extension ManagedObjectContext {
         var prepared = CacheEngine.PreparedOrders()
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
-        /// Whether a stored object took the values of a new one, or a second new link of the same objects was dropped.
+        /// Whether a stored object took the values of a new one, or a second new link between the same objects was
+        /// dropped.
         var hasUpserts = false
         /// New objects that represent stored objects after an upsert, with the stored objects' keys.
         var merged: [(object: ManagedObject, key: RecordKey)] = []

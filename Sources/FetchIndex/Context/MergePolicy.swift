@@ -26,10 +26,10 @@ public enum MergePolicy: Hashable, Sendable {
 public enum UniqueConflictPolicy: Hashable, Sendable {
     /// The insertion throws, and the store stays unchanged.
     case error
-    /// The stored object with the unique value takes the values that were set on the new object, or all values of the
-    /// row (an upsert). If the new object shares unique values with several stored objects, the first unique attribute
-    /// with a shared value decides which one is updated, and the other shared values are errors. If that stored object
-    /// is of another entity (of the same hierarchy), the insertion throws.
+    /// The stored object with the unique value takes the values that were set on the new object, or all values of an
+    /// inserted row (an upsert). If the new object shares unique values with several stored objects, the first unique
+    /// attribute with a shared value decides which one is updated, and the other shared values are errors. If that
+    /// stored object is of another entity (of the same hierarchy), the insertion throws.
     case update
 }
 

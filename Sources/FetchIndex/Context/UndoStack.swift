@@ -34,7 +34,7 @@ struct UndoStack {
         let object: ManagedObject
         /// The values by slot before the edit; nil if the edit inserted the object, or if the object was deleted.
         let before: [Value]?
-        /// The values by slot after the edit; nil if the object is deleted then.
+        /// The values by slot after the edit; nil if the object was then deleted.
         let after: [Value]?
         /// The slots that had been set on a new object before the edit.
         let givenBefore: Set<Int>

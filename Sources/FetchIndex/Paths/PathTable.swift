@@ -14,8 +14,8 @@ final class PathTable {
     /// Whether the model has relationships. If not, only `self` and `entity` are key paths.
     private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
-    /// All names in the predicate, at any depth; empty if the model has no relationships. Of an object's properties,
-    /// its dictionary has only those with these names.
+    /// All names in the predicate, at any depth; empty if the model has no relationships. If an object is read as a
+    /// dictionary, the dictionary has only those of its properties that have these names.
     let usedNames: Set<String>
     private let usesEntityNames: Bool
     /// The key paths. The path at index i has the slot `firstSlot` + i.

@@ -53,8 +53,9 @@ final class LeadingOrder {
         return identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
-    /// The section's attribute, then the sort keys before the first one that has a text order, reads related objects or
-    /// repeats an attribute. Empty if the section key isn't an attribute of the entity.
+    /// The section's attribute, then the sort keys before the first one that has another text order than `binary`,
+    /// reads related objects or repeats an attribute. Empty if there is a section key that isn't an attribute of the
+    /// entity.
     private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""

@@ -4,8 +4,8 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 /// The links to an object, as the context sees them: the snapshot's links, plus the links that unsaved edits add, minus
-/// the links that unsaved edits remove. Reading the list doesn't load objects. The costs below are those once the
-/// context has its `linkEdits`.
+/// the links that unsaved edits remove. Reading the list doesn't load objects. The costs below assume that the
+/// context has found its `linkEdits`.
 struct LinkList {
     /// The place of a link in the list.
     struct Place: Comparable {

@@ -91,8 +91,8 @@ extension Related: Sequence {
         return Iterator(access: access, links: access.map { LinkList.Iterator($0.list) })
     }
 
-    /// The number of elements. O(log n), and O(unsaved edits) more for the first use of a relationship after a save, a
-    /// merge, a rollback or a refresh.
+    /// The number of elements. O(log n), and O(unsaved edits) more for the context's first use of a relationship, and
+    /// for the first one after a save, a merge, a batch request, a rollback or a refresh.
     public var count: Int { Swift.max(0, access?.list.count ?? 0) }
     /// Whether the relationship has no elements. Costs as much as `count`.
     public var isEmpty: Bool { count == 0 }

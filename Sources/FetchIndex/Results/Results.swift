@@ -109,7 +109,7 @@ public struct ResultsSection<Object: ManagedObject> {
         if let value = try? columns.value(result, at: column, of: section.valueAndSummary, from: section.valueLength) {
             return value
         }
-        // The summary is damaged. Reading it again makes the controller recompute results that are still damaged.
+        // The summary is damaged. If it's still damaged when it's read again, the controller recomputes its results.
         return controller.read { try columns.value(result, at: column, of: $0.section(at: index).summary) } ?? .null
     }
 }

@@ -19,8 +19,8 @@ struct LastBatch {
     }
 
     /// Returns nil if the batch is empty or can't be computed, for example because no opening was stored, the last
-    /// stored opening rebuilt the cache, the cache isn't current, the log no longer reaches back to that commit, the
-    /// commits since then have too many changes, or the order depends on other objects.
+    /// stored opening rebuilt the cache, the cache isn't current, the log doesn't reach back far enough, the commits
+    /// have too many changes, or the order depends on other objects.
     func batch(_ history: CacheHistory) throws -> Batch? {
         guard let start = history.openings.last(where: \.isStored)?.start,
             let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty

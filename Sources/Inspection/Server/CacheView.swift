@@ -8,8 +8,8 @@ internal import FetchIndexInspection
 ///
 ///     closed ──open──> opened ──bringUpToDate: changes are collected──> opened ──advance──> an event with the changes
 ///        ^                │
-///        └─────close──────┘  after an error, or if the cache has another request or the store another model: the
-///                            next `advance` returns a reset or throws
+///        └─────close──────┘  after an error, or if the cache has another request or the store another model:
+///                            `advance` then returns a reset or throws
 actor CacheView {
     private static let mostEvents = 1000
     /// The maximum number of changes that a shown cache may be behind: catching up with more changes in memory would take

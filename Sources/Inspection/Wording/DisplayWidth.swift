@@ -39,7 +39,7 @@ package struct FittedText {
     }
 
     /// Returns the offset at which a text is cut, which is its length if it fits, and the columns that it takes, with
-    /// the "…" if it's cut. Returns nil if `width(of:)` doesn't know one of its characters.
+    /// the "…" if it's cut. Returns nil if a character can't be decoded by `scalar(in:at:)`, or has no `width(of:)`.
     private static func cut(_ text: UnsafeRawBufferPointer, width: Int) -> (end: Int, used: Int)? {
         var used = 0
         // The offset of the first character that leaves no room for "…" after it, and the columns of the text that is
@@ -57,8 +57,8 @@ package struct FittedText {
         return used <= width ? (text.count, used) : cut
     }
 
-    /// The width of a character that doesn't combine with others of its kind (printable Latin, kana, CJK ideographs);
-    /// nil for all others.
+    /// The width of some characters that don't combine with each other, such as most printable Latin characters, kana
+    /// and CJK ideographs; nil for all others.
     private static func width(of scalar: UInt32) -> Int? {
         switch scalar {
         case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x2FF, 0x2026: 1

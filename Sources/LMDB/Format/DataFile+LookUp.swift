@@ -6,7 +6,7 @@ package struct Witness: Sendable {
     let key: [UInt8]
     package typealias Check = @Sendable (_ transaction: UInt64, _ value: [UInt8]?) -> String?
 
-    /// Returns the defect of the newest state that the value shows; nil if it shows none. The arguments are the
+    /// Returns the defect that the value shows in the newest state; nil if it shows none. The arguments are the
     /// transaction that the meta page names, and the witness's value, which is nil if it's missing or can't be read.
     let defect: Check
 

@@ -40,7 +40,8 @@ package struct DataFile: ~Copyable {
 
 /// A reason why LMDB can't safely open an environment's files.
 package enum DataFileError: Error, Equatable {
-    /// A file doesn't look like LMDB's, isn't a regular file, or has the format of another LMDB version.
+    /// A file or folder in the environment's folder doesn't look like LMDB's, or a file has the format of another LMDB
+    /// version.
     case foreign(String)
     /// The files look like LMDB's, but can't be used as they are.
     case damaged(String)

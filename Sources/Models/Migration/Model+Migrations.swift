@@ -43,9 +43,9 @@ extension Model {
 
     private func superentity(of entity: Entity) -> Entity? { entity.superentity.flatMap { self.entity(named: $0) } }
 
-    /// If an entity's unique constraints or their owners change, gives the migrations of its hierarchy the cost of a
-    /// pass, which writes the unique keys again. The keys begin with the owner's number, so they may change even if
-    /// each entity has the same constraints as before.
+    /// Gives the migrations of a hierarchy the cost of a pass, which writes the unique keys again, if the unique
+    /// constraints of one of its entities, or the owners of these constraints, change. The keys begin with the owner's
+    /// number, so they may change even if each entity has the same constraints as before.
     private func withRenewedKeys(_ migrations: [EntityMigration], to next: Model) -> [EntityMigration] {
         if !next.hasHierarchies { return migrations }
         let (before, after) = (withKeyOwners(), next.withKeyOwners())

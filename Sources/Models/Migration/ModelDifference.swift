@@ -29,7 +29,7 @@ public struct ModelDifference: Hashable, Sendable {
 
     /// The cost of a change.
     public enum Verdict: String, Comparable, Sendable {
-        /// No record must be read or written.
+        /// No record needs to be read or written.
         case free
         /// A pass over the records or keys of the entity, or of its hierarchy, O(n log n), in one transaction.
         case pass

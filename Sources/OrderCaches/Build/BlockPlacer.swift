@@ -64,8 +64,8 @@ final class BlockPlacer {
 
     // MARK: Row keys
 
-    /// Computes the row keys of the members among a block's selected records, and gives those that may be wanted to the
-    /// sorter. Leaves out records with edits.
+    /// Gives the sorter the row keys of the members among a block's selected records. Leaves out records with edits,
+    /// and may leave out rows that aren't wanted.
     func sortRows(of block: inout RecordBlock) throws {
         guard let placer else { return }
         defer { releasePages(behind: block) }

@@ -34,7 +34,7 @@ extension OrderBuilder {
 /// Sorts the row keys of several orders in one scan.
 ///
 ///     Scan: blocks of records, by thread --> BlockPlacer, by order and thread --> its KeySorter
-///     at a thread's last block           --> its keys are sorted, unless there are edits
+///     at a thread's last block           --> its keys may be sorted already
 ///     edited records                     --> the first thread's BlockPlacer of each order
 private final class OrderSort {
     /// The entities whose objects are in any of the orders.

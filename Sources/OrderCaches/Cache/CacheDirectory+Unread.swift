@@ -54,8 +54,8 @@ extension CacheDirectory {
         return notes
     }
 
-    /// The notes, by the names of the caches. If the list is damaged, any cache may have had a note. So caches count as
-    /// rebuilt because of damage, so that no reader misses a change.
+    /// The notes, by the names of the caches. If the list is damaged, any cache may have had a note. Caches then count
+    /// as rebuilt because of damage, so that no reader misses a change.
     private static func unreadOrDamaged(
         in reader: StoreReader
     ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
@@ -97,8 +97,8 @@ extension CacheDirectory {
     }
 
     /// The last commit that the exact reader of a cache has received, or the commit of a rebuild that it hasn't
-    /// received. Nil if the cache has no note, or if nothing that its order depends on has changed since the commit of
-    /// a note of changes.
+    /// received. Nil if the cache has no note, or if it has a note of changes and nothing that its order depends on has
+    /// changed since the note's commit.
     static func unreadSince(_ name: String, _ header: CacheHeader, in reader: StoreReader) throws -> UInt64? {
         guard let note = try unread(of: name, in: reader) else { return nil }
         if note.reason != nil { return note.commit }

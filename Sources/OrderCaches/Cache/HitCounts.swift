@@ -1,10 +1,10 @@
 package import FetchIndexRecords
 internal import Synchronization
 
-/// Counts the hits of caches. A hit is written immediately, except if this object has immediately written one of the
-/// same cache within the last second and in the same hour. In that case, the hit is written together with the cache's
-/// next immediate hit, when `write` is called, or when this object is released. Writing each hit immediately would take
-/// more than a sixth of a hit's time. If the process is killed, the unwritten hits are lost.
+/// Counts the hits of caches. A hit is written immediately, unless this object wrote another hit of the same cache
+/// immediately, less than a second before and in the same hour. In that case, the hit is written together with the
+/// cache's next immediate hit, when `write` is called, or when this object is released. Writing each hit immediately
+/// would take more than a sixth of a hit's time. If the process is killed, the unwritten hits are lost.
 package final class HitCounts: Sendable {
     private struct Pending {
         let name: String

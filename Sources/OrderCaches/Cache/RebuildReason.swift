@@ -12,7 +12,7 @@ public enum RebuildReason: String, Hashable, Sendable {
     case collationChanged
     /// The cache was written in another format.
     case formatChanged
-    /// The change log doesn't reach back far enough, or part of it can't be read.
+    /// The change log doesn't have the needed changes, or they can't be read.
     case logTooShort
     /// Catching up would cost more than a rebuild.
     case tooManyChanges

@@ -8,8 +8,8 @@ internal import FetchIndexRecords
 ///     pieces         nodes, one transaction per piece, under their own number, which the store marks
 ///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
-    /// The maximum length in bytes at which a piece of nodes is written. It's limited because LMDB keeps a
-    /// transaction's changed pages in memory until the transaction ends.
+    /// A piece of nodes is written at the latest when it has this many bytes. The number is limited because LMDB keeps
+    /// a transaction's changed pages in memory until the transaction ends.
     private static let maximumPiece = 16 << 20
     /// The maximum time that a build waits for another build. After it, the order is computed in memory.
     private static let patience = Duration.seconds(60)
@@ -99,9 +99,9 @@ extension CacheEngine {
         }
     }
 
-    /// Tries once to build a cache. Returns nil if the built order can't be caught up with what has changed during the
-    /// build. The function's own snapshot lives only in it, so that a failed attempt no longer keeps writers from
-    /// reusing pages.
+    /// Tries once to build a cache. Returns nil if the built cache is unusable in the newest state, for example because
+    /// too much has changed during the build. A snapshot that this function opens is released when it returns, so that
+    /// a failed attempt no longer keeps writers from reusing pages.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?

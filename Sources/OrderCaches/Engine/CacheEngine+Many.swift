@@ -63,8 +63,8 @@ extension CacheEngine {
     }
 
     /// A shared scan for the caches that must be built. Nil if fewer than two must be built, if two have the same name,
-    /// or if the caches can't be stored. Also nil if the scan failed: the build of each cache then scans the records
-    /// itself.
+    /// if the store is read-only, or if this store object has an open writer. Also nil if the scan failed: the build of
+    /// each cache then scans the records itself.
     private func sharedScan(of built: [CacheRequest]) throws -> SharedScan? {
         guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
             Set(built.map(\.name)).count == built.count

@@ -71,8 +71,9 @@ extension CacheEngine {
     }
 
     /// Stores the order of an attempt in its cache. A cache that is damaged or too far behind
-    /// (`RebuildReason.isOfState`) is rebuilt if `commit` is still the newest commit. If damage is found later, the
-    /// cache is deleted. Returns nil if no order is stored, for example because the cache was replaced meanwhile.
+    /// (`RebuildReason.isOfState`) is rebuilt if `commit` is still the newest commit. If damage is found while an order
+    /// is stored or rebuilt, the cache is deleted. Returns nil if no order is stored, for example because the cache was
+    /// replaced meanwhile.
     private func store(
         _ attempt: CacheAttempt<CacheReading>, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {

@@ -22,7 +22,8 @@ extension CacheEngine {
     /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` if the assessment
     /// says so, if damage is found, or if too many rows depend on changed objects. If `wantsChange` is false, the
     /// change stays `pending`, and row changes that affect neither key nor summary are left out. O(log n) for a current
-    /// cache; O(k log n) for one that is k changes behind, including rows that depend on changed objects.
+    /// cache; O(k log n) for one that is behind, where k counts the changes and the rows that depend on changed
+    /// objects.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true

@@ -61,8 +61,9 @@ extension CacheEngine {
     }
 
     /// Catches caches up in memory, from a snapshot's state, with changes that aren't written yet. Leaves out caches
-    /// that aren't current, that read records of other objects, that don't depend on the changed entities, that have
-    /// too many changes, or that can't be caught up. The writer of the changes handles those. O(k log n) for k changes.
+    /// that aren't current, that read records of other objects, that don't depend on the changed entities, for which
+    /// there are too many changes, or that can't be caught up. The writer of the changes handles those. O(k log n) for
+    /// k changes.
     package func prepare(
         _ caches: [CacheRequest], for changes: [RecordChange], in snapshot: Snapshot, with crew: Crew
     ) -> PreparedOrders {

@@ -16,7 +16,7 @@ extension CacheEngine {
     }
 
     /// Sets a current cache's commit to that of the reading's state, unless the store can't be written, another writer
-    /// is busy, or the cache was replaced.
+    /// is busy, or the cache was changed meanwhile.
     private func raiseCommit(of reading: CacheReading) throws {
         guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
             return

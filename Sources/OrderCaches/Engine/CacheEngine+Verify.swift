@@ -10,8 +10,8 @@ extension CacheEngine {
     ///
     /// If the request is nil or has other aggregates, only the header, nodes and trees are checked: the sections aren't
     /// compared with the rows, and the rows aren't compared with the records. If the cache can't be caught up, its rows
-    /// aren't compared with the records either. Throws `StoreError.corrupted` if the records or the log can't be read
-    /// for the comparison.
+    /// aren't compared with the records either. Throws `StoreError.corrupted` if damaged records, or damaged changes in
+    /// the log, prevent the comparison.
     ///
     /// `shared` are the cache numbers that several caches have; if it's nil, they are determined here.
     package func verify(

@@ -151,9 +151,9 @@ extension CacheEngine {
         return rebuilt
     }
 
-    /// Rebuilds a cache in one transaction, because the change of an opened order can't be computed. Does nothing if
-    /// the cache no longer has the opened order's cache number. Throws `writerBusy` if another writer takes longer than
-    /// the limit. O(n log n).
+    /// Rebuilds a cache in one transaction, because the change of an opened order can't be computed. Does nothing
+    /// unless the cache still has the number in the opened order's header. Throws `writerBusy` if another writer takes
+    /// longer than the limit. O(n log n).
     package func rebuild(_ cache: CacheRequest, of opened: OpenedOrder, limit: Duration?) throws {
         let writer = try store.beginWrite(limit: limit, changesRecords: false)
         guard let header = opened.place.header,

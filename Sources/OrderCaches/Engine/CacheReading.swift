@@ -120,9 +120,8 @@ extension CacheEngine {
 
     /// Rebuilds a cache for a reader. `transaction` is the one in which the cache was found unusable: if another build
     /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because the other
-    /// build's reader may fail. If `transaction` is nil, always rebuilds. Builds in memory if the cache can't be
-    /// stored, for example because the store is read-only or another build takes too long. `scan` may contain the
-    /// cache's row keys. O(n log n).
+    /// build's reader may fail. If `transaction` is nil, always rebuilds. May build in memory, for example because the
+    /// store is read-only or another build takes too long. `scan` may contain the cache's row keys. O(n log n).
     package func rebuild(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {

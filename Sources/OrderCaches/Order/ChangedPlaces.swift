@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
 /// The old and new positions of changed rows and of their sections, in the trees or in the lists of two windows. The
-/// sections are numbered, so that they are looked up per section, not per changed row.
+/// sections are numbered, so that lookups of a section aren't repeated for each of its rows.
 struct ChangedPlaces {
     /// A row that a change removes, inserts or keeps.
     struct Row {

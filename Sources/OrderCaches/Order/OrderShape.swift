@@ -51,9 +51,9 @@ package struct OrderShape: Sendable {
     ///
     ///     section order key | heading | its length 4 BE | section value | its length 4 BE
     ///
-    /// The order key is the first row's sort key and object number, the OrderKey of the name or of its collation key,
-    /// or the count. No order key is a prefix of another. In orders without headings, the heading and its length are
-    /// missing. In orders with headings, the sort keys in the heading precede those of the first row.
+    /// The order key is the rest of the first row's key after the section value, the OrderKey of the name or of its
+    /// collation key, or the count. No order key is a prefix of another. In orders without headings, the heading and
+    /// its length are missing. In orders with headings, the sort keys in the heading precede those of the first row.
     func sectionKey(
         value: [UInt8], _ heading: [UInt8]?, firstRow remainder: [UInt8], count: Int
     ) -> [UInt8] {

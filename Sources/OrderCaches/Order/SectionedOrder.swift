@@ -49,7 +49,7 @@ package struct OrderSection: Equatable, Sendable {
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
-///     headings tree  section value | heading: attributes that a section shows of its object; no row key has them
+///     headings tree  section value | heading: attributes that a section shows of its object
 ///     summaries      in the first two trees, if the order has aggregates: of a row's values, of a section's rows
 ///
 /// Positions aren't stored. In an order with sections, three descents find the row at a position: a select by weight in

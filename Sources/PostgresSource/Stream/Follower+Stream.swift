@@ -3,7 +3,7 @@ internal import FetchIndex
 // Following the stream of a slot.
 extension Follower {
     private static let pollMilliseconds: Int32 = 200
-    /// The longest wait for an event of a follower that ends when it has caught up.
+    /// The longest wait for an event, in a follower that ends when it has caught up.
     private static let shortPollMilliseconds: Int32 = 20
     /// The interval at which the catalogue is checked, and the position is stored if no transaction stores it.
     private static let idleInterval = Duration.seconds(10)
@@ -60,9 +60,9 @@ extension Follower {
         }
     }
 
-    /// Advances to a position before which the source has nothing further for the store. Stores the position if the store
-    /// becomes consistent by it, if it reaches the position where following ends, if the server wants a reply (a server
-    /// that shuts down waits for it), or if none was stored for ten seconds.
+    /// Advances to a position before which the source has nothing further for the store. Stores the position if the
+    /// store becomes consistent by it, if it reaches the position where following ends, if the server wants a reply (a
+    /// server that shuts down waits for it), or if none was stored for ten seconds.
     private func reach(_ reached: LogPosition, _ session: StreamSession) throws {
         try advance(to: reached)
         let isDue = session.stream.isReplyWanted || ContinuousClock.now - session.lastStored > Self.idleInterval

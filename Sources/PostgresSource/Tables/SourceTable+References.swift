@@ -33,9 +33,9 @@ extension SourceTable {
         }
     }
 
-    /// Returns a name for the relationship of a foreign key: `author` for author_id; for a column without that suffix,
-    /// the name of the other entity, which then begins with a small letter. If the first choice is taken, that name, or
-    /// the column's name with `_object`.
+    /// Returns a name for the relationship of a foreign key, the first of these that isn't taken: `author` for a column
+    /// author_id; the other entity's name, with a small first letter; the column's name with `_object`. If all are
+    /// taken, the column's name with `_object_`.
     private func name(_ column: String, _ entity: String, besides taken: Set<String>) -> String {
         let plain = entity.prefix(1).lowercased() + entity.dropFirst()
         let stem = column.hasSuffix("_id") ? String(column.dropLast(3)) : plain

@@ -1,8 +1,8 @@
 internal import FetchIndexEssentials
 package import FetchIndexValues
 
-/// A condition on one attribute that a part of a predicate implies: the attribute has one of some values, is in a range
-/// of the sorted values, or meets a combination of such conditions.
+/// A condition on one attribute that a part of a predicate implies: the attribute has one of given values, is in a
+/// range of the sorted values, or meets a combination of such conditions.
 package struct AttributeConstraint: Equatable, Sendable {
     package indirect enum Demand: Equatable, Sendable {
         case values([Value])

@@ -87,7 +87,8 @@ extension StoreReader {
     /// The kind of change that a commit made to each object, from the log. It's the kind of the first change: an object
     /// that was inserted and deleted in the commit is `inserted`. A changed link of a many-to-many relationship counts
     /// as an update of both objects, if the commit didn't change them in another way; inserted links that no longer
-    /// exist are left out. O(k log n) for k changes. Throws `logTooShort` if the log doesn't have the commit.
+    /// exist are left out. O(k log n) for k changes. Throws `logTooShort` if the log doesn't reach back to the
+    /// commit.
     package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: LogEntryKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
         var changes: [(object: RecordKey, kind: LogEntryKind)] = []

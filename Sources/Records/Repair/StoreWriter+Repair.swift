@@ -33,8 +33,8 @@ extension StoreWriter {
         return done
     }
 
-    /// Adds missing unique keys. A key that leads to a record with its value, or to a damaged record, stays; any other
-    /// key is made to lead to the first record with its value.
+    /// Adds missing unique keys and corrects wrong ones: they lead to the first record with their value. A key that
+    /// leads to a record with its value, or to a damaged record, stays. Returns the number of changed keys.
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0

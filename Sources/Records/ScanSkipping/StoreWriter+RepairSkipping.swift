@@ -13,7 +13,7 @@ extension StoreWriter {
     /// Rebuilds zones of an entity from its records: the zones that are missing or wrong, or every zone if `all`. A
     /// rebuilt zone gets columns if they are due. Deletes a zone with a damaged record. Also deletes a wrong zone
     /// without objects (if `all`, any zone without objects), unless its numbers include that of the next object.
-    /// Returns the number of changed zones. O(n) for the objects of all entities.
+    /// Deletes columns that no zone lists. Returns the number of changed zones. O(n) for the objects of all entities.
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()

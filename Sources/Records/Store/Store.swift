@@ -19,8 +19,8 @@ package final class Store: Sendable {
         package var keptLogBytes: UInt64 = 16 << 20
         /// Whether the store is created if it's missing.
         package var creates = true
-        /// The size of the memory map in bytes, if the system has room. If it's nil, a size is chosen. Tests use a small
-        /// map.
+        /// The initial size of the memory map in bytes; less is mapped if address space is lacking. If it's nil,
+        /// `Environment` chooses a size. Tests use a small map.
         package var mapSize: Int?
         /// The number of threads that read and sort records. If it's more than one, a save that changes many objects
         /// and inserts none may catch up the caches of live controllers on a second thread.

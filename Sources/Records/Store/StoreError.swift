@@ -35,7 +35,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// 500 bytes without zero bytes always fits.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
-    /// The change log doesn't have this commit or all changes after it, for example because it was trimmed.
+    /// The change log lacks this commit, or commits after it, for example because the log was trimmed.
     case logTooShort(commit: UInt64)
     /// A transaction couldn't be written, for example because the disk is full or fails; the text says why. Nothing of
     /// it was saved: the store is unchanged, and can be written once the cause is gone.

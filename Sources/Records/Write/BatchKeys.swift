@@ -63,8 +63,8 @@ struct BatchKeys {
         self.rows = rows
     }
 
-    /// Treats an unchanged record as stored if a record that isn't unchanged has the same unique key, so that each of
-    /// these records is compared when it's written.
+    /// Treats an unchanged record as stored if another record, which may differ from the stored one, has the same
+    /// unique key. So each of these records is compared when it's written.
     private static func giveUpChanged(_ rows: inout [Row]) {
         var found: Set<RecordKey> = []
         for case .stored(let object) in rows { found.insert(object) }

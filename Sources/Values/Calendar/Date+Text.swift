@@ -5,7 +5,7 @@ extension Date {
     private static let referenceSeconds = 978_307_200
 
     /// Creates a date from days, seconds and the decimal digits of a fraction. Rounds down a fraction of more digits
-    /// than a double distinguishes. These are fewer, the farther the date is from 2001.
+    /// than a double distinguishes. The farther a date is from 2001, the fewer digits a double distinguishes.
     package init(daysSince1970 days: Int, seconds: Int, fraction: UnsafeRawBufferPointer) {
         let whole = Double(days * 86_400 + seconds - Self.referenceSeconds)
         let most = Self.mostPlaces(beside: whole)

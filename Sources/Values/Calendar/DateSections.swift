@@ -1,7 +1,7 @@
 /// Groups instants by a calendar unit in a time zone. Not thread-safe.
 ///
 /// An instant belongs to the unit that contains its local date, whatever the length of the day when clocks change. If
-/// the zone skipped a unit's first day, the unit's name stays the same.
+/// the zone skipped a unit's first day, the unit has its usual name.
 package final class DateSections {
     private let zone: TimeZoneOffsets
     private let unit: CalendarUnit

@@ -35,8 +35,8 @@ package final class IndexTitles {
     package let versions: [String]
     private var index: Index?
     private var textsAsked = 0
-    /// Lookup table: the bucket by first character, for texts that begin with two ASCII characters or have a single
-    /// one; -1 if ICU must be asked. Empty until it's built.
+    /// Lookup table: the bucket by first character, for texts that begin with two ASCII characters or consist of one;
+    /// -1 if ICU must be asked. Empty until it's built.
     private var shortcut: [Int16] = []
 
     package init(_ locale: String) throws(UnknownLocale) {

@@ -5,7 +5,8 @@
 
     @testable import FetchIndexOrderCaches
 
-    /// An opening, a merge or a save assesses once in each state whether a cache is current, behind or unusable.
+    /// An opening or a merge assesses once whether a cache is current, behind or unusable. A save assesses it once in
+    /// each state of the store that the save uses.
     @Suite struct AssessmentTests {
         private enum State: CaseIterable {
             case current

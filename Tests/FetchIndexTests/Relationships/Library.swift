@@ -30,7 +30,7 @@ final class Chapter: ManagedObject {
     @Relationship("novel", inverse: "chapters", isRequired: true) var novel: Novel?
 }
 
-/// A folder of a tree.
+/// A folder in a tree of folders.
 final class Folder: ManagedObject {
     @Attribute("name") var name: String
     @Relationship("parent", inverse: "children") var parent: Folder?

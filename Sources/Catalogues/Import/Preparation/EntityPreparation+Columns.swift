@@ -20,9 +20,9 @@ extension EntityPreparation {
         try container.migrate(to: Model(entities: entities.map { $0.name == entity ? $0.adding(added, []) : $0 }))
     }
 
-    /// Returns whether a stored entity lacks a column, has an attribute of another type than the given one or, if
-    /// `isEmpty`, has a key that isn't unique. Throws instead if the entity must stay (`isEmpty` is false), or if it
-    /// lacks a column that has no given type and isn't the key.
+    /// Returns whether a stored entity lacks a column or an attribute with a given type, has an attribute of another
+    /// type than the given one or, if `isEmpty`, has a key that isn't unique. Throws instead if the entity must stay
+    /// (`isEmpty` is false), or if it lacks a column that has no given type and isn't the key.
     func differs(
         _ stored: Entity, from columns: [String], _ types: [String: ValueType], isEmpty: Bool
     ) throws -> Bool {

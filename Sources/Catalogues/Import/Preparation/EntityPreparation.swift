@@ -78,8 +78,8 @@ struct EntityPreparation {
         return Dictionary(asked.map { (all[$0], found[$0]) }) { first, _ in first }
     }
 
-    /// Returns attributes for the columns that aren't known attributes. If `columns` is empty, returns attributes for the
-    /// names of the given types.
+    /// Returns attributes for the columns that aren't known attributes. If `columns` is empty, returns attributes for
+    /// the names of the given types.
     private func newAttributes(
         _ columns: [String], besides known: [AttributeDescription]
     ) throws -> [AttributeDescription] {

@@ -54,9 +54,9 @@ struct RowWriter {
     // MARK: References by values
 
     /// Sets a record's references to the objects that its foreign keys, or the row's other columns, name by values.
-    /// Returns the record, and the names of the missing objects that foreign keys name. Other columns find, insert or
-    /// refuse missing objects like `RelatedColumn.object(named:for:in:)`. O(log n) for each named object; usually O(1)
-    /// if such a column named the object in an earlier row of the transaction.
+    /// Returns the record, and the names of the missing objects that foreign keys name. For the other columns,
+    /// `RelatedColumn.object(named:for:in:)` finds or inserts the objects, or throws. O(log n) for each named object;
+    /// usually O(1) if one of the other columns named the object in an earlier row of the transaction.
     func linked(
         _ record: [UInt8], naming related: [RelatedObject] = []
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {

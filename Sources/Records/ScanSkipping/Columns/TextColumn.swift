@@ -2,9 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 
 /// The texts that a zone's objects have in a slot, in dictionary encoding: each different text once, and one code per
-/// place. A place is an object number's index in the zone. A scan tests each text once, and can skip objects with
-/// codes of other texts (Abadi, Madden and Ferreira, "Integrating Compression and Execution in Column-Oriented
-/// Database Systems", SIGMOD 2006).
+/// place. A place is an object number's index in the zone. A scan tests the different texts, not each object's text,
+/// and can skip objects whose text doesn't match (Abadi, Madden and Ferreira, "Integrating Compression and Execution in
+/// Column-Oriented Database Systems", SIGMOD 2006).
 ///
 ///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
 struct TextColumn: ~Escapable {

@@ -46,9 +46,9 @@ struct ImportCommand: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help: """
-            A column that names related objects by a unique attribute: COLUMN=Entity.attribute, e.g. author=Author.name. A new \
-            entity, or with --add-columns a stored one that lacks the relationship, gets it with the column's name; its inverse, \
-            if any, is the entity's name with an s, such as books for Book.
+            A column that names related objects by a unique attribute: COLUMN=Entity.attribute, e.g. \
+            author=Author.name. The relationship has the column's name. A new entity gets it, and with --add-columns a \
+            stored one that lacks it. Its inverse, if any, is the entity's name with an s, such as books for Book.
             """)
     var relate: [String] = []
     @Flag(help: "Insert related objects that are missing, with the values in the columns of --relate.")

@@ -8,11 +8,11 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Check every structure of a store, and list defects; the exit code is 1 if there are any.",
         discussion: """
-            --repair rebuilds what can be computed from the records: unique keys, links, counters, zones and caches. A damaged \
-            cache whose request is unknown to this program is deleted. If commits in the change log are damaged, the log is \
-            trimmed through the last of them. References to missing objects are removed, unless the delete rule is noAction. \
-            Damaged records are listed, and must be restored from a backup. If pages of the file are damaged, nothing is \
-            repaired. The exit code is 0 if no defect is left.
+            --repair rebuilds what can be computed from the records: unique keys, links, counters, zones and caches. A \
+            damaged cache whose request is unknown to this program is deleted. If commits in the change log are \
+            damaged, the log is trimmed through the last of them. Records are changed or deleted only if they refer to \
+            objects that are missing or of a wrong entity. Damaged records are listed, and must be restored from a \
+            backup. If pages of the file are damaged, nothing is repaired. The exit code is 0 if no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument

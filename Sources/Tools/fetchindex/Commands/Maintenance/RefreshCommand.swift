@@ -11,7 +11,7 @@ struct RefreshCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The caches' names; all caches except those of indexes by default.") var names: [String] = []
+    @Argument(help: "The caches' names; by default, all caches except those of indexes.") var names: [String] = []
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
