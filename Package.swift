@@ -6,7 +6,7 @@ import PackageDescription
 // Scripts/fuzz sets it: then all code tells libFuzzer what it covers and AddressSanitizer what it touches, and keeps its
 // assertions in release builds.
 let isFuzzing = Context.environment["FETCHINDEX_FUZZ"] != nil
-let strict: [SwiftSetting] =
+let unoptimized: [SwiftSetting] =
     [
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
@@ -16,6 +16,10 @@ let strict: [SwiftSetting] =
     // Scripts/check sets it.
     + (Context.environment["FETCHINDEX_WARNINGS_AS_ERRORS"] != nil ? [.treatAllWarnings(as: .error)] : [])
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-assert-config", "Debug"])] : [])
+// Scripts/test sets it: then all code but that of most test targets is optimized, and keeps its assertions. The optimizer
+// needs more time for the tests of these targets than they gain from it.
+let isOptimizing = Context.environment["FETCHINDEX_OPTIMIZE"] != nil
+let strict = unoptimized + (isOptimizing ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 let strictC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])] : []
 let strictCXX: [CXXSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])] : []
 
@@ -222,14 +226,15 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "LMDBTests", dependencies: ["FetchIndexLMDB", "FetchIndexPlatform", "FetchIndexTestSupport"],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         .testTarget(
             name: "ReportTests",
             dependencies: ["FetchIndex", "FetchIndexBenchmarkPage", "FetchIndexInspection", "FetchIndexTestSupport"],
-            resources: [.copy("Golden")], swiftSettings: strict),
-        .testTarget(name: "BytesTests", dependencies: ["FetchIndexPlatform"], swiftSettings: strict),
+            resources: [.copy("Golden")], swiftSettings: unoptimized),
+        .testTarget(name: "BytesTests", dependencies: ["FetchIndexPlatform"], swiftSettings: unoptimized),
         .testTarget(
-            name: "ValuesTests", dependencies: ["FetchIndexTestSupport", "FetchIndexValues"], swiftSettings: strict),
+            name: "ValuesTests", dependencies: ["FetchIndexTestSupport", "FetchIndexValues"], swiftSettings: unoptimized
+        ),
         .testTarget(
             name: "CountedTreeTests",
             dependencies: ["FetchIndexCountedTree", "FetchIndexPlatform", "FetchIndexTestSupport"],
@@ -244,12 +249,12 @@ let package = Package(
                 "FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates",
                 "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexValues",
             ],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         .testTarget(
             name: "PredicatesTests",
             dependencies: ["FetchIndexPredicates", "FetchIndexTestSupport", "FetchIndexValues"],
             exclude: ["PredicateCases"],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         .testTarget(
             name: "OrderCachesTests",
             dependencies: [
@@ -262,35 +267,35 @@ let package = Package(
             dependencies: [
                 "FetchIndex", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexPlatform",
                 "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexValues",
-            ], resources: [.copy("Catalogues"), .copy("Stores")], swiftSettings: strict),
+            ], resources: [.copy("Catalogues"), .copy("Stores")], swiftSettings: unoptimized),
         // what a user's program sees, with nothing imported but FetchIndex and Foundation
-        .testTarget(name: "FaceTests", dependencies: ["FetchIndex"], swiftSettings: strict),
+        .testTarget(name: "FaceTests", dependencies: ["FetchIndex"], swiftSettings: unoptimized),
         // pages that are cut off, overwritten or made up; full maps
         .testTarget(
             name: "PageTests",
             dependencies: [
                 "FetchIndex", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexRecords",
                 "FetchIndexTestSupport", "FetchIndexValues",
-            ], swiftSettings: strict),
+            ], swiftSettings: unoptimized),
         .testTarget(
             name: "CataloguesTests",
             dependencies: [
                 "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex", "FetchIndexCatalogues", "FetchIndexTestSupport",
                 "FetchIndexValues",
             ],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         .testTarget(
             name: "ToolTests",
             dependencies: [
                 "FetchIndex", "FetchIndexInspection", "FetchIndexLMDB", "FetchIndexRecords", "FetchIndexTestSupport",
                 "FetchIndexTool",
             ],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         // the live page, asked over HTTP and in a browser
         .testTarget(
             name: "BrowseTests",
             dependencies: ["FetchIndex", "FetchIndexBrowseTool", "FetchIndexTestSupport", "FetchIndexTool"],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         // PostgreSQL's protocol, and a server where one is installed
         .testTarget(
             name: "PostgresTests",
@@ -298,7 +303,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexFollowTool", "FetchIndexModels", "FetchIndexPlatform",
                 "FetchIndexPostgresSource", "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexTool",
                 "FetchIndexValues",
-            ], swiftSettings: strict),
+            ], swiftSettings: unoptimized),
         // what victims do to a store, step by step, and what must be in it then
         .target(
             name: "FetchIndexFaultScript",
@@ -319,7 +324,7 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: ["FetchIndex", "FetchIndexFaultScript", "FetchIndexRecords", "FetchIndexTestSupport"],
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         // what is done with an input of a fuzz target, and its test on the kept inputs
         .target(
             name: "FetchIndexFuzzBodies",
@@ -328,7 +333,7 @@ let package = Package(
                 "FetchIndexOrderCaches", "FetchIndexPlatform", "FetchIndexPostgresSource", "FetchIndexPredicates",
                 "FetchIndexRecords", "FetchIndexValues",
             ], path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
-        .testTarget(name: "FuzzTests", dependencies: ["FetchIndexFuzzBodies"], swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FetchIndexFuzzBodies"], swiftSettings: unoptimized),
     ],
     swiftLanguageModes: [.v6]
 )

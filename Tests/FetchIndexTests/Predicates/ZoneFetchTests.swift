@@ -29,13 +29,18 @@ import FetchIndexValues
         return try PersistentContainer(path: folder.path, model: Model(entities: [Self.entity]), options: options)
     }
 
-    struct File {
-        var path: String
-        var section: String?
-        var size: Int64
-        var weight: Double?
-        var date: Date
-        var isNew: Bool
+    final class File {
+        let path: String
+        let section: String?
+        let size: Int64
+        let weight: Double?
+        let date: Date
+        let isNew: Bool
+
+        init(path: String, section: String?, size: Int64, weight: Double?, date: Date, isNew: Bool) {
+            (self.path, self.section, self.size) = (path, section, size)
+            (self.weight, self.date, self.isNew) = (weight, date, isNew)
+        }
 
         var values: [Value] {
             [
@@ -85,7 +90,7 @@ import FetchIndexValues
     private static var orders: [(key: SortKey<ManagedObject>, precedes: (File, File) -> Bool)] {
         func text(_ left: String?, _ right: String?) -> Bool {
             guard let left, let right else { return left == nil && right != nil }
-            return left.utf8.lexicographicallyPrecedes(right.utf8)
+            return left < right
         }
         func number(_ left: Double?, _ right: Double?) -> Bool {
             guard let left, let right else { return left == nil && right != nil }
@@ -106,7 +111,7 @@ import FetchIndexValues
     private static func condition(_ files: [File], _ generator: inout SeededGenerator) throws -> Condition {
         let (file, other) = (files.randomElement(using: &generator)!, files.randomElement(using: &generator)!)
         let section = file.section ?? "section-11"
-        func precedes(_ left: String, _ right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
+        func precedes(_ left: String, _ right: String) -> Bool { left < right }
         switch Int.random(in: 0..<22, using: &generator) {
         case 0: return (try FetchPredicate("section == %@", section), { $0.section == section })
         case 1: return (try FetchPredicate("section == nil"), { $0.section == nil })
@@ -197,13 +202,13 @@ import FetchIndexValues
         try insert(files, into: container)
         let context = container.newContext()
         var skipping = 0
-        // The numbers of all objects in each of the orders.
-        var sorted: [[UInt64]] = []
+        // The indexes of all files in each of the orders.
+        var sorted = Self.orders.map { _ in Array(files.indices) }
         func sort() {
-            sorted = Self.orders.map { _, precedes in
-                files.indices.sorted {
+            for (order, (_, precedes)) in Self.orders.enumerated() {
+                sorted[order].sort {
                     precedes(files[$0], files[$1]) || !precedes(files[$1], files[$0]) && $0 < $1
-                }.map { UInt64($0 + 1) }
+                }
             }
         }
         sort()
@@ -216,10 +221,10 @@ import FetchIndexValues
             #expect(try context.count(for: request) == expected.count, "\(place)")
             request.fetchLimit = 3
             #expect(try context.fetch(request).map(\.objectID.number) == Array(expected.prefix(3)), "\(place)")
-            for ((key, _), numbers) in zip(Self.orders, sorted) {
+            for ((key, _), indexes) in zip(Self.orders, sorted) {
                 request.sortKeys = [key]
                 request.fetchLimit = Int.random(in: 1...70, using: &generator)
-                let first = numbers.lazy.filter { matches[Int($0) - 1] }.prefix(request.fetchLimit)
+                let first = indexes.lazy.filter { matches[$0] }.prefix(request.fetchLimit).map { UInt64($0 + 1) }
                 #expect(try context.fetch(request).map(\.objectID.number) == Array(first), "\(place), by \(key)")
             }
         }
