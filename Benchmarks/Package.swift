@@ -25,7 +25,7 @@ let package = Package(
         .executableTarget(name: "generate-catalogue", dependencies: ["Catalogue"]),
         // makes the stores and databases
         .executableTarget(name: "prepare", dependencies: ["Catalogue", "Stores"]),
-        // measures what the harness cannot: memory, sizes, whole processes, and alternatives in turn
+        // measures what the harness doesn't: memory, sizes, whole processes, and alternatives in turn
         .executableTarget(
             name: "figures",
             dependencies: [

@@ -9,7 +9,7 @@ package struct BadInput: Error, CustomStringConvertible {
     /// Whether an import refused an attribute's field because its text isn't a value of the type, or isn't written as
     /// the column's keys must be. A text column would usually accept the field.
     package var isOfType = false
-    /// The remedy with which an import would accept the field or row, if any.
+    /// The remedy with which an import may accept the field or row, if any.
     package var remedy: ImportRemedy?
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
@@ -36,7 +36,7 @@ package struct UnreadableFile: Error, CustomStringConvertible {
     package var description: String { "\(path) \(reason)" }
 }
 
-/// A remedy with which a file, a field or a row can be imported. A tool names the option for it.
+/// A remedy with which a file, a field or a row may be imported. A tool names the option for it.
 package enum ImportRemedy: Equatable, Sendable {
     /// The entity gets the columns that it lacks.
     case addColumns

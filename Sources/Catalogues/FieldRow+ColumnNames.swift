@@ -1,10 +1,10 @@
 extension FieldRow {
     /// Returns the column names in this row, which is the header. Throws if the row is empty, or if a name is empty,
-    /// repeated or not UTF-8, or has control characters and isn't a known name.
+    /// repeated or not UTF-8, or has control characters below U+0020 and isn't a known name.
     func columnNames(in input: CatalogueInput, _ told: ToldColumns) throws -> [String] {
         guard count > 0 else {
             throw UnreadableFile(
-                path: input.path, reason: "is empty; its first line must name the columns", isEmpty: true)
+                path: input.path, reason: "is empty, or has no header that names the columns", isEmpty: true)
         }
         var names: [String] = []
         var known: Set<String> = []
@@ -24,7 +24,7 @@ extension FieldRow {
                 }
             var error = BadInput(
                 file: input.path, line: line, column: column + 1,
-                reason: "the first line must name the columns, each with a name of its own in UTF-8; \(fault)")
+                reason: "the header must name the columns, each with a name of its own in UTF-8; \(fault)")
             if let name = valid, !name.isEmpty, !told.mayName(name) { error.remedy = .typeOfColumn }
             throw error
         }

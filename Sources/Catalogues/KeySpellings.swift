@@ -9,7 +9,7 @@ package import FetchIndexValues
 /// - hexadecimal digits of UUIDs and data in either case
 /// - in JSON a number or a boolean in quotation marks, and without; a whole double as 2, and as 2.0
 ///
-/// All other values have one spelling.
+/// All other values have one accepted spelling.
 package struct KeySpellings {
     private struct Column {
         /// The forms that all keys so far have in common.
@@ -62,7 +62,7 @@ package struct KeySpellings {
     }
 }
 
-/// The forms in which a text is written as a key. In each form a value has exactly one text.
+/// The forms in which a text is written as a key. In each form a value has at most one text.
 private struct KeyForms: Equatable {
     /// Whether the text is `Value.catalogueText`, except that zeros have no sign.
     private let isUsual: Bool

@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
 /// Infers the types of columns from the texts of all rows. For a key, values of the type must print each text exactly,
-/// so that different texts stay different; for another column, they must print a text of equal value.
+/// so that different texts stay different; for another column, numbers must print a text of equal value.
 ///
 /// A key is an integer or a decimal if the type prints every text as written; otherwise it is text. Another column is a
 /// number if every text is plain notation and the type prints an equal number. An integer is preferred to a decimal,

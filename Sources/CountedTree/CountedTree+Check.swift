@@ -6,7 +6,7 @@ extension CountedTree {
     package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
         var defects: [String] = []
         guard root.node != 0 else {
-            return root.measure == .zero ? [] : ["a tree without nodes counts \(count) entries"]
+            return root.measure == .zero ? [] : ["a tree without nodes counts \(count) entries of weight \(weight)"]
         }
         var checker = Checker(tree: self, visited: visited)
         let measure = checker.check(root.node, level: root.level, from: nil, to: nil)

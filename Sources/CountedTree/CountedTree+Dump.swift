@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension CountedTree {
-    /// Draws the tree for debugging: one line for each node and each of its slots, with visible ASCII characters of
-    /// keys as text. If a node is reached again, its slots aren't drawn again.
+    /// Draws the tree for debugging: one line for each leaf and branch and each of their slots, with visible ASCII
+    /// characters of keys as text. If a node is reached again, its slots aren't drawn again.
     package func dump() -> String {
         var lines = ["tree of \(count) entries, weight \(weight)"]
         var drawn: Set<NodeNumber> = []

@@ -82,9 +82,9 @@ extension CountedTree {
         }
     }
 
-    /// Descends to the leaf for a key. Calls the body with the leaf and its first slot whose key is `key` or greater;
-    /// if all keys of the leaf are less, with the number of its slots. Returns the measure of the tree's entries before
-    /// that slot.
+    /// Descends to the leaf for a key, if the tree isn't empty. Calls the body with the leaf and its first slot whose
+    /// key is `key` or greater; if all keys of the leaf are less, with the number of its slots. Returns the measure of
+    /// the tree's entries before that slot; in an empty tree zero.
     private func descend(
         to key: RawSpan, body: (NodeView, _ slot: Int, _ isEqual: Bool, _ before: Measure) throws -> Void
     ) throws -> Measure {
@@ -102,7 +102,7 @@ extension CountedTree {
     /// The descent that all other descents use. In each node, calls `choose` with the node and the measure of the
     /// tree's entries before the node; `choose` returns a slot, and the measure of the node's own entries before that
     /// slot. Calls the body with the leaf and its chosen slot. Returns the measure of the tree's entries before that
-    /// slot. Does nothing in an empty tree.
+    /// slot. In an empty tree, only returns zero.
     private func descend(
         _ choose: (NodeView, _ before: Measure) throws -> (slot: Int, before: Measure),
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void

@@ -57,8 +57,9 @@ extension CountedTree {
         return handedOut
     }
 
-    /// Throws if a walk found fewer or more entries below a node than the tree counts there. If this were not checked,
-    /// damaged branches that lead to no entries, or many times to one child, could make a walk take exponential time.
+    /// Throws if a walk found fewer or more entries below a node than the tree counts there; not if the body ended the
+    /// walk. If this were not checked, damaged branches that lead many times to one child could make a walk take
+    /// exponential time.
     private func check(_ handedOut: Int?, of node: NodeNumber, against count: Int) throws {
         guard let handedOut, handedOut != count else { return }
         throw TreeError.corrupted(node: node, "its counts do not add up to the stored total")

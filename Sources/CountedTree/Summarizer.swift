@@ -15,7 +15,7 @@ package protocol Summarizer: Sendable {
 
 /// The running total of summaries.
 package protocol RunningSummary: AnyObject {
-    /// Adds a summary of one or several entries. Throws if the summary is damaged.
+    /// Adds a summary of one or several entries. Throws if the summary turns out to be damaged.
     func add(_ summary: RawSpan) throws
     /// Subtracts the summary of an entry from a total that includes it. Returns false if the remaining total is
     /// unknown, for example because the removed value may be the greatest one. The caller must then add all remaining

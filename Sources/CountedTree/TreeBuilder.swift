@@ -1,5 +1,6 @@
 internal import FetchIndexPlatform
-/// Builds a tree with filled nodes from sorted entries. O(n) time. Holds one unfinished node per level in memory.
+/// Builds a tree from sorted entries, and fills one node after the other. O(n) time. Holds one unfinished node per
+/// level in memory.
 package struct TreeBuilder: ~Copyable {
     /// An unfinished node: its measure, its summary, and the key that separates it from its left neighbour.
     private struct OpenNode {

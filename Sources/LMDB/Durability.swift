@@ -11,6 +11,6 @@ public enum Durability: Sendable {
     /// transaction. A commit waits for the disk once.
     case relaxed
     /// A commit needn't be on disk, and pages are written in any order: a power loss may damage the store or make it
-    /// unreadable. Use it for benchmarks, and for stores that can be recreated. A commit doesn't wait.
+    /// unreadable. Use it for benchmarks, and for stores that can be recreated. A commit doesn't wait for a sync.
     case none
 }

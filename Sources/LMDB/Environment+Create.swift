@@ -11,8 +11,8 @@ extension Environment {
     /// LMDB alone would create the file in place, and sync it with the first commit. A power loss before that commit
     /// could leave a file that is neither empty nor an environment, and that can't be opened. So this function creates
     /// the file in a temporary folder, and renames it when it's complete (and on disk, unless the durability is
-    /// `none`). A lock on the folder excludes other creators. If a creator is killed, the next one removes its
-    /// temporary folder.
+    /// `none`). A lock on the folder excludes other creators. If a creator is killed before the renaming, the next one
+    /// removes its temporary folder.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
         try DataFile.requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
@@ -100,7 +100,7 @@ extension Environment {
     }
 
     /// Compares the numbers in both files, several times, because a writer may be between writing its meta page and
-    /// writing the lock file. If LMDB returns an error, this returns true: later reads and writes report the error.
+    /// writing the lock file. If LMDB returns an error, this returns true.
     private static func filesAgree(_ handle: OpaquePointer) -> Bool {
         for _ in 0..<looks {
             var transaction: OpaquePointer?

@@ -12,8 +12,8 @@ package struct MapFull: Error, Equatable, CustomStringConvertible {
 
     package var reason: String {
         otherTransactions == 0
-            ? "the map of \(mapSize) bytes is full; the next transaction enlarges it"
-            : "the map of \(mapSize) bytes is full; the next transaction enlarges it once no snapshot is open in this process (open now: \(otherTransactions))"
+            ? "the map of \(mapSize) bytes is full; the next transaction tries to enlarge it"
+            : "the map of \(mapSize) bytes is full; a transaction can enlarge it once no snapshot is open in this process (open now: \(otherTransactions))"
     }
 
     package var description: String { "nothing of this transaction was saved: \(reason)" }

@@ -31,7 +31,7 @@ package final class Environment: Sendable {
     let dataFile: FileIdentity
     /// The identity of the open lock file; nil if the environment was opened without a lock.
     let lockFile: FileIdentity?
-    /// The folder's state when the files were last found at their paths. Only a settled state is kept: every later
+    /// The folder's state when the files were last found at their paths. Only a settled state is kept, so that a later
     /// change of the folder shows as another state. Nil before the first such state.
     let folderInPlace = Mutex<FolderState?>(nil)
     /// Whether the file's pages are as long as the system's. If so, an address in the map shows where its page begins.
@@ -239,7 +239,7 @@ extension Environment {
     package struct Information: Sendable {
         package let mapSize: Int
         package let pageSize: Int
-        /// The number of pages up to the last used page of the file.
+        /// The number of pages of the newest state, with its free ones.
         package let usedPages: Int
         package let lastTransaction: Int
         /// The number of reader slots that have been used; LMDB doesn't lower it when readers end.

@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
-/// An error code of LMDB or of the system, returned by a C function.
+/// An error code of LMDB or of the system.
 package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package let rawValue: CInt
 
@@ -20,16 +20,16 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let badTransaction = LMDBError(rawValue: MDB_BAD_TXN)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
-    /// A meta page couldn't be written. The environment can't be used until all its owners in this process have closed
-    /// it.
+    /// A fatal error, for example because a meta page couldn't be written. The environment can't be used until all its
+    /// owners in this process have closed it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
 
-    /// Whether LMDB read pages that it can't have written.
+    /// Whether the code is taken for damaged pages.
     package var isDamage: Bool {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether a failed write to a file can have this code. LMDB reports an incomplete write, for example on a full
+    /// Whether the code is taken for a failed write to a file. LMDB reports an incomplete write, for example on a full
     /// disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }

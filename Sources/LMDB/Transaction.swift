@@ -91,7 +91,7 @@ extension Environment {
         return transaction
     }
 
-    /// Whether a meta page couldn't be written. If so, no transaction can begin.
+    /// Whether LMDB has met a fatal error, as `LMDBError.panic` describes it. If so, no transaction can begin.
     var isDead: Bool {
         var transaction: OpaquePointer?
         let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)

@@ -12,8 +12,8 @@ extension TransactionView {
         }
     }
 
-    /// Calls the body with a cursor at each entry whose key is `key` or greater, in order, until it returns false. The
-    /// body may delete the entry at the cursor.
+    /// Calls the body with a cursor at each entry whose key is `key` or greater, in order, until the body returns
+    /// false. The body may delete the entry at the cursor.
     package func walk(_ table: Table, from key: RawSpan, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
             var isAtEntry = try cursor.seek(toKeyFrom: key)

@@ -9,8 +9,8 @@ public struct AttributeDescription: Sendable {
     /// Whether no two objects may have the same value, except null. A value is refused if its unique key would exceed
     /// 511 bytes; a value of up to 500 bytes without zero bytes always fits.
     public let isUnique: Bool
-    /// The value in objects that were saved before the attribute was added, and in a new object before the attribute is
-    /// set. It's fixed when the attribute is added to a store, or when a migration moves its values to a new slot.
+    /// The attribute's value until it is set: in objects that were saved before the attribute was added, and in new
+    /// objects. It's fixed when the attribute is added to a store, or when a migration moves its values to a new slot.
     public var defaultValue: Value { extras?.defaultValue ?? .null }
     /// The attribute's name in an older model: adding the attribute to a store that has an attribute of that name
     /// renames the stored one.
@@ -72,16 +72,18 @@ extension AttributeDescription: Hashable {
 }
 
 /// A slot of an entity's records: it contains the value of an attribute, or a reference or position of a relationship
-/// (`SlotRole`). The slot keeps its number as long as the store exists.
+/// (`SlotRole`). The slot keeps its number as long as the entity exists.
 package struct SlotDescription: Sendable {
     /// The attribute, with its newest name.
     package var attribute: AttributeDescription
     /// The attribute's name in the identities of caches, which stays the same when the attribute is renamed: its name
     /// when it got this slot, with a suffix if another slot's permanent name is the same.
     package var permanentName: String
-    /// The attribute's former names. Requests and older programs may use them as long as no other attribute has them.
+    /// The attribute's former names. Requests and older programs may use a former name that no other attribute has or
+    /// had.
     package var formerNames: [String] = []
-    /// Whether the attribute was removed, or a migration has given it another slot. No other attribute gets the slot.
+    /// Whether the slot isn't used any more, for example because the attribute was removed, or because a migration has
+    /// given it another slot. No other attribute gets the slot.
     package var isRemoved = false
     package let role: SlotRole
 

@@ -14,12 +14,12 @@ package final class Derivations: Sendable {
     }
 
     /// The derived attributes, or the error in one of their expressions. If it's an error, the entity's objects can be
-    /// read but not written.
+    /// read, but not inserted or updated.
     package let attributes: Result<[Attribute], any Error>
 
     init(of entity: Entity) { attributes = Result { try Self.compile(entity) } }
 
-    /// Returns the slots of the derived attributes whose expressions read a slot.
+    /// Returns the slots of the derived attributes whose expressions read a slot; none if `attributes` is an error.
     package func slots(derivedFrom slot: Int) -> [Int] {
         ((try? attributes.get()) ?? []).filter { $0.inputs.contains(slot) }.map(\.slot)
     }

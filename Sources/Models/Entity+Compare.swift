@@ -27,9 +27,9 @@ extension Entity {
     }
 
     /// Throws `ModelError.mismatch` unless this stored entity has all attributes and relationships that a program
-    /// declares, with the same types and destinations, and with values that can't be null if the program requires them.
-    /// If the store has followed the same declaration before, each attribute that isn't derived must also have the slot
-    /// that it had then.
+    /// declares, with the same types and destinations, to-one or to-many as declared, and with values that can't be
+    /// null if the program requires them. If the store has followed the same declaration before, each attribute that
+    /// isn't derived must also have the slot that it had then.
     package func requireAttributes(of declared: Entity) throws {
         let checksum = declared.declaration
         let known = declarations.first { $0.checksum == checksum }

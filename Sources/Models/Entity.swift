@@ -1,6 +1,6 @@
 package import FetchIndexValues
 
-/// A kind of object: a name, its attributes and its relationships. Their order has no meaning.
+/// A kind of object: a name, attributes and relationships. Comparisons of entities ignore the order of these.
 public struct Entity: Sendable {
     // All declared properties are behind one reference, because entities are copied in hot paths. Add properties there,
     // not here.
@@ -39,14 +39,14 @@ public struct Entity: Sendable {
     public var superentity: String? { definition.lineage.superentity }
     /// Whether only the subentities have objects, not the entity itself.
     public var isAbstract: Bool { definition.lineage.isAbstract }
-    /// The attributes. In a declared model, the superentity's attributes come first. In a stored model, attributes are
-    /// in the order of their slots: an attribute that is added, converted or computed again comes last.
+    /// The attributes. In a stored model, they are in the order of their slots: an attribute that is added, converted
+    /// or computed again comes after those that the entity had before.
     public var attributes: [AttributeDescription] { definition.attributes }
     /// Lists of attributes and to-one relationships whose combined values are unique; objects with a null among them
-    /// are exempt. The combined values are refused if their unique key would exceed 511 bytes. A list of a single
-    /// attribute that the entity doesn't inherit makes that attribute unique, and isn't kept as a list.
+    /// are exempt. The combined values are refused if their unique key would exceed 511 bytes. In a model, a list of a
+    /// single attribute that the entity doesn't inherit makes that attribute unique, and isn't kept as a list.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
-    /// The relationships. In a declared model, the superentity's relationships come first.
+    /// The relationships. In a model, they include inherited ones.
     public var relationships: [RelationshipDescription] { definition.relationships }
     /// Orders that every writer maintains.
     public var indexes: [Index] { definition.indexes }
@@ -72,7 +72,8 @@ public struct Entity: Sendable {
     package var uniqueLists: [[Int]] { definition.uniqueLists }
     /// The keys of each index.
     package var indexKeys: [[IndexKey]] { definition.indexKeys }
-    /// The unique attributes, then the attributes that are unique together.
+    /// The constraints of unique attributes, then those of lists. A declared entity's lists with relationships are left
+    /// out, because these relationships have no slots yet.
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
     /// Makes an entity. `unique` lists the names of attributes and to-one relationships that are unique together, like
@@ -220,7 +221,7 @@ public struct Entity: Sendable {
         .unknownAttribute(entity: name, attribute: attribute, near: nearName(to: attribute))
     }
 
-    /// The name of an attribute or a relationship that resembles a misspelled name.
+    /// The name of an attribute or a relationship that resembles a misspelled name, if any.
     package func nearName(to name: String) -> NearName {
         NearName((attributes.map(\.name) + relationships.map(\.name)).nearest(to: name))
     }
@@ -247,8 +248,8 @@ public struct Entity: Sendable {
         }
     }
 
-    /// The slot that an index or a list of unique attributes has for a name: the slot of an attribute, or of a to-one
-    /// relationship that the entity's records hold. Nil for other names.
+    /// The slot that an index or a list of unique attributes has for a name, which may be a former one: the slot of an
+    /// attribute, or of a to-one relationship that the entity's records hold. Nil for other names.
     package func keySlot(of name: String) -> Int? {
         if let slot = slot(of: name) { return slot }
         guard case .reference(let slot, _) = relationship(named: name)?.storage else { return nil }
@@ -265,12 +266,12 @@ public struct Entity: Sendable {
         indexes.filter { $0.keys.allSatisfy { slot(of: $0.attribute) != nil } }
     }
 
-    /// The constraint of an attribute that is unique by itself; nil for other attributes.
+    /// The constraint of an attribute or a reference that is unique by itself; nil for other slots.
     package func uniqueConstraint(ofSlot slot: Int) -> UniqueConstraint? {
         uniqueConstraints.first { $0.slots == [slot] }
     }
 
-    /// The names of a constraint's attributes, as messages show them.
+    /// The names of a constraint's attributes and references, as messages show them.
     package func name(of constraint: UniqueConstraint) -> String {
         constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")
     }

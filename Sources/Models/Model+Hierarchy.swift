@@ -30,18 +30,18 @@ extension Model {
         return hierarchy(of: outer).contains(inner)
     }
 
-    /// The numbers of an entity's topmost superentity and of all subentities of that one, at any depth.
+    /// The numbers of an entity's topmost superentity (of the entity itself, if it has none) and of all subentities of
+    /// that one, at any depth.
     package func family(of number: Int) -> [Int] { hierarchy(of: superentities(of: number).last ?? number) }
 
-    /// The entities, each after its superentity.
+    /// The entities that aren't dropped, each after its superentity.
     var superentitiesFirst: [Entity] {
         let depths = entities.indices.map { superentities(of: $0).count }
         return entities.indices.filter { !entities[$0].isDropped }.sorted { (depths[$0], $0) < (depths[$1], $1) }
             .map { entities[$0] }
     }
 
-    /// Returns the entities with the attributes, relationships and unique attributes that they inherit. Entities that
-    /// already have these stay unchanged.
+    /// Returns the entities with the attributes, relationships and unique attributes that they inherit.
     static func inheriting(_ entities: [Entity]) -> [Entity] {
         if !entities.contains(where: { $0.superentity != nil }) { return entities }
         var known: [String: Entity] = [:]
@@ -111,8 +111,8 @@ extension Model {
 }
 
 extension Entity {
-    /// Returns the entity with the attributes, relationships and unique attributes of its superentity, which come
-    /// first. If `isStored`, an inherited attribute gets the default value of the superentity's equal attribute.
+    /// Returns the entity with the attributes, relationships and unique attributes of its superentity. If `isStored`,
+    /// an inherited attribute gets the default value of the superentity's equal attribute.
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
         // A list of one attribute makes that attribute unique. If the superentity has the attribute and doesn't make it

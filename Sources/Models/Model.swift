@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// The entities of a store. The model is stored in the store's file.
+/// Entities, as a program declares them or as a store has them. A store's file contains its model.
 public struct Model: Hashable, Sendable {
     public package(set) var entities: [Entity]
     /// Types that a user of the model attaches to its entities, by the entities' names. They aren't stored or compared.
@@ -30,7 +30,7 @@ public struct Model: Hashable, Sendable {
     }
 
     /// Throws `ModelError.invalid` if a name is missing or used twice, if entities, attributes or relationships don't
-    /// fit together, or if something exceeds a limit of the file format.
+    /// fit together, or if an entity, an index or the model exceeds one of the limits that are checked here.
     package func validate() throws {
         let entities = entities.filter { !$0.isDropped }
         guard entities.count <= 1 << 15 else { throw ModelError.invalid("it has more than 32,768 entities") }
@@ -65,7 +65,7 @@ public struct Model: Hashable, Sendable {
             let names = index.keys.map(\.attribute)
             guard !names.isEmpty, Set(names).count == names.count else {
                 throw ModelError.invalid(
-                    "an index of \(entity.name) needs one attribute, or several different ones")
+                    "an index of \(entity.name) needs one key, or several different ones")
             }
             for name in names { try requireKey(name, of: entity, "for the index \(index)") }
             let length = names.reduce(entity.name.utf8.count) { length, name in
@@ -120,7 +120,7 @@ public struct Model: Hashable, Sendable {
             let list = names.joined(separator: ", ")
             guard Set(names).count == names.count else {
                 throw ModelError.invalid(
-                    "attributes of \(entity.name) that are unique together must be different ones: \(list)")
+                    "\(entity.name) has a list of unique attributes with a repeated name: \(list)")
             }
             for name in names { try requireKey(name, of: entity, "that could be unique") }
         }

@@ -1,13 +1,13 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// A defect of a model, or a name that a model doesn't have.
+/// A defect of a model, a name that a model doesn't have, or a difference from the stored model.
 package enum ModelError: DamageReporting, Equatable {
-    /// `near` is a known name that resembles the unknown one.
+    /// `near` is a known name that resembles the unknown one, if any.
     case unknownEntity(String, near: NearName = NearName())
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
-    /// The stored entity can't be migrated to the given one, or lacks something that a program declares; the text gives
-    /// the reason.
+    /// The stored entity can't be migrated to the given one, or doesn't fit what a program declares; the text gives the
+    /// reason.
     case mismatch(entity: String, String)
     case invalid(String)
     /// The bytes of a stored model are damaged; the text describes the damage.

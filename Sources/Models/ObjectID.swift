@@ -1,11 +1,13 @@
 public import Foundation
 
-/// Identifies one object of a store. The store doesn't use an object's number again.
+/// Identifies one object of a store. The store doesn't give the number of a committed object to another one, with the
+/// exceptions below.
 ///
-/// An id contains its store's identifier, unless the store has none. If both stores have identifiers,
-/// `existingObject(with:)` refuses the id of another store's object. So an id that was kept in a file then leads to the
-/// same object or to none. A backup is a separate store, but accepts the ids of the objects that were copied to it.
-/// Numbers may be used again only if the store's file is replaced by other means than a backup.
+/// An id contains the identifier of the store that gave its number, unless that store has none. `existingObject(with:)`
+/// of a store with another identifier refuses the id. So an id that was kept in a file leads to the same object or to
+/// none, if both stores have identifiers. A backup is a separate store, but accepts the ids of the objects that were
+/// copied to it. Numbers may be used again if a power loss undoes commits (which the durability `.full` excludes), if a
+/// repair finds an entity's counter damaged, or if the store's file is copied or replaced by other means than a backup.
 ///
 /// Encoding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {
@@ -21,19 +23,21 @@ public struct ObjectID: Sendable {
     package static let anyRecord = ObjectID(
         RecordKey(entity: 0, number: 1), ObjectOrigin(store: nil, entityName: "any"))
 
-    /// The name that the object's entity had when the id was made.
+    /// The name of the object's entity. An id that is read from a URI has the name that is in the URI.
     public var entityName: String { origin.entityName }
 
     /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the
-    /// original. It is nil if a version of FetchIndex without identifiers created the store, and the store hasn't been
-    /// written to and opened again since. Every store accepts an id without an identifier.
+    /// original. It is nil if the store's identifier was missing or damaged when the store was opened, or if the id was
+    /// read from a URI without an identifier. A store lacks one if a version of FetchIndex without identifiers created
+    /// it, until a transaction makes one. `existingObject(with:)` doesn't take an id without an identifier for an id of
+    /// another store.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
     /// The object's number within its entity, counted from 1. The number of a temporary id has a meaning only in its
     /// context.
     public var number: UInt64 { key.number }
 
-    /// Whether the id is that of a new object that isn't saved. Saving gives the object a permanent id.
+    /// Whether the id is the one that a new object has before it's saved. Saving gives the object a permanent id.
     public var isTemporary: Bool { key.isTemporary }
 }
 
@@ -59,7 +63,7 @@ extension ObjectID: CustomStringConvertible {
 extension ObjectID {
     private static let scheme = "fetchindex"
 
-    /// The id as a URI that means the same object in every process:
+    /// The id as a URI, by which other processes find the object in the store:
     /// `fetchindex://STORE/entity number/object number/entity name`. Nil for a temporary id.
     public var uriRepresentation: URL? {
         guard !isTemporary,

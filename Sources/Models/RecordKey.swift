@@ -1,5 +1,5 @@
 /// The key of an object's record: the entity's number in the high 16 bits, the object's number in the low 48 bits. A
-/// key isn't used again after the object's deletion.
+/// key isn't used again after the object's deletion, with the exceptions that ``ObjectID`` lists.
 @usableFromInline
 package struct RecordKey: Hashable, Comparable, Sendable {
     // @usableFromInline at the type lets other modules inline its inlinable members (Swift 6.3).

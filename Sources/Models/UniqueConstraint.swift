@@ -1,15 +1,16 @@
 package import FetchIndexValues
 
-/// Attributes whose combined values must be unique among an entity's objects.
+/// The slots of attributes or references whose combined values must be unique among an entity's objects. Objects with a
+/// null among these values are exempt.
 package struct UniqueConstraint: Hashable, Sendable {
-    /// The constraint's number in unique keys: the slot of an attribute that is unique alone, or a number of at least
-    /// `firstCompound` for attributes that are unique together.
+    /// The constraint's number, which unique keys contain if `owner` is nil: the slot of an attribute with `isUnique`,
+    /// or a number of at least `firstCompound` for a list.
     package let number: Int
     package let slots: [Int]
 
     /// The entity and the constraint number that unique keys contain if the constraint is inherited: those of the
-    /// topmost superentity with the constraint, so that values are unique among the objects of all its subentities. Nil
-    /// if the constraint isn't inherited.
+    /// topmost superentity with the constraint, so that values are unique among its objects and those of all its
+    /// subentities. Nil if the constraint isn't inherited.
     package var owner: Owner?
 
     package struct Owner: Hashable, Sendable {
@@ -17,7 +18,7 @@ package struct UniqueConstraint: Hashable, Sendable {
         package let number: Int
     }
 
-    /// The first number of compound constraints. It's greater than the slot of any attribute.
+    /// The first number of constraints that are lists. It's greater than the slot of any attribute.
     package static let firstCompound = 1 << 15
 }
 

@@ -25,7 +25,7 @@ public struct FetchPredicate: Hashable, Sendable {
     }
 
     /// Parses a format, and replaces its placeholders by the arguments, in order. O(length); an argument that is a set
-    /// is also sorted. Throws `FetchPredicateError`; for a syntax error it has the position, the token found there, and
+    /// is also sorted. Throws `FetchPredicateError`; for a syntax error it has the position, what was found there, and
     /// what was expected.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
@@ -43,9 +43,8 @@ public struct FetchPredicate: Hashable, Sendable {
     }
 
     /// Whether the predicate holds for an object whose attributes have these values, by name; a missing attribute is
-    /// null. The predicate is compiled for each call. O(n log n) for a predicate and values of n bytes, except for
-    /// patterns, and for predicates on the elements of lists. Throws if a variable has no value, a regular expression
-    /// doesn't compile, or a pattern takes too much time or memory on a text.
+    /// null. The predicate is compiled for each call. Throws if a variable has no value, a regular expression doesn't
+    /// compile, or a pattern takes too much time or memory on a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
         try evaluate(with: .dictionary(values.mapValues { .one($0) }))
     }
@@ -70,8 +69,8 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format. For a predicate that was parsed, it parses to an equal predicate, unless it is nested too
-    /// deeply: it may have more parentheses than the parsed format.
+    /// The canonical format. For a predicate that was parsed, it parses to an equal predicate, unless it has a NaN, or
+    /// is too long or nested too deeply: it may have more parentheses, for example, than the parsed format.
     public var description: String { syntax.description }
 }
 

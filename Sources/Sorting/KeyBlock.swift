@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// A batch of keys, about 256 KiB, that one thread passes to another.
+/// A batch of keys of up to about 256 KiB, for example to pass to another thread.
 package struct KeyBlock {
     private static let length = 1 << 18
 

@@ -126,7 +126,7 @@ private final class RunReader {
 
     private func number(at index: Int) -> UInt32 { buffer.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
 
-    /// Ensures that the buffer holds `count` bytes, beginning at `position`. Returns false at the end of the run.
+    /// Ensures that the buffer holds `count` bytes, beginning at `position`. Returns false if the run has fewer.
     private func fill(_ count: Int) throws -> Bool {
         if position + count <= filled { return true }
         offset += position

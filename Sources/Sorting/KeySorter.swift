@@ -1,9 +1,9 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// Sorts byte keys in bounded memory. Keys that don't fit in memory are written to sorted runs on disk, which are
-/// merged at the end. Keys may be equal, but no key may be the beginning of a longer one. Several sorters can be filled
-/// on one thread each, and then merged.
+/// Sorts byte keys. Keys that exceed a memory budget are written to sorted runs on disk, which are merged at the end.
+/// Keys may be equal, but no key may be the beginning of a longer one. Several sorters can be filled on one thread
+/// each, and then merged.
 package final class KeySorter {
     /// A key in memory: eight of its bytes at the depth being sorted, and the offset of its length and bytes in the
     /// arena.
@@ -38,8 +38,8 @@ package final class KeySorter {
     /// The number of keys that the sorter holds, in memory and in runs. Dropped keys aren't counted.
     package var count: Int { spilledCount + memory.entries.count }
 
-    /// Appended keys that are greater than this one are dropped. Empty if no key has been dropped yet. The bound
-    /// decreases from time to time while keys are appended.
+    /// Appended keys that are greater than this one are dropped. Empty if no key has been dropped yet. The bound may
+    /// decrease while keys are appended.
     package var bound: [UInt8] { memory.bound }
     /// Whether the sorter drops keys once it has many more than are wanted.
     package var isBounded: Bool { memory.isBounded }
@@ -72,8 +72,8 @@ package final class KeySorter {
     }
 
     /// Merges several sorters: calls the body with the `first` least of their keys, in order. O(n + k log k) for k of n
-    /// keys if all keys are in memory, otherwise O(n log n). Sorters that aren't sorted yet are sorted in parallel. If
-    /// many keys of several sorters are merged, the merge runs on a second thread.
+    /// keys if all keys are in memory, otherwise O(n log n). If the system gives threads, sorters that aren't sorted
+    /// yet are sorted in parallel, and a merge of many keys of several sorters runs on a second thread.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {
@@ -222,7 +222,7 @@ private struct KeysInMemory {
 }
 
 /// An array whose memory is from `realloc`, which often grows it in place. The owner must free it; a class that did so
-/// would be retained and released for each key.
+/// could be retained and released for each key.
 private struct Memory<Element: BitwiseCopyable> {
     private var start: UnsafeMutablePointer<Element>?
     private var capacity = 0

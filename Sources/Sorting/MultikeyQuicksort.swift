@@ -1,8 +1,7 @@
 internal import FetchIndexPlatform
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
-/// eight bytes of each key cached in its entry (Rantala's variant). So most comparisons don't read the keys themselves,
-/// even if the keys have long common prefixes.
+/// eight bytes of each key cached in its entry (Rantala's variant). So many comparisons don't read the keys themselves.
 enum MultikeyQuicksort {
     typealias Entry = KeySorter.Entry
 

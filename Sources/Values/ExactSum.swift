@@ -21,8 +21,8 @@ package struct ExactSum {
     private static let powersOfTen: [Int64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000,
     ]
-    /// The maximum number of additions between two normalizations. Each adds less than 2^33 to a limb, so 2^28
-    /// additions don't overflow it.
+    /// The number of pending additions that the limbs may hold before a normalization. Each adds less than 2^33 to a
+    /// limb, so 2^28 additions don't overflow it.
     private static let mostPending = 1 << 28
 
     let base: Base

@@ -32,8 +32,8 @@ package struct NumberBuckets: Sendable {
     }
 
     package func start(of number: Decimal) -> Decimal {
-        // Outside of these bounds, `Decimal` lacks digits for the quotient. A number of a greater magnitude is the
-        // start of its own interval; one of a smaller magnitude is in the interval just below or just above 0.
+        // A magnitude outside of these bounds isn't divided. A number of a greater magnitude counts as the start of its
+        // own interval; one of a smaller magnitude is in the interval just below or just above 0.
         if number.magnitude > Self.greatest { return number }
         if number.magnitude < Self.least { return number < 0 ? -decimalWidth : 0 }
         return (number / decimalWidth).rounded(.down) * decimalWidth

@@ -168,7 +168,7 @@ package struct NumberText {
         if lastPower > 0 { bytes.append(contentsOf: repeatElement(0x30, count: lastPower)) }
     }
 
-    /// Whether the text is the one that an integer or a decimal of this value prints.
+    /// Whether the text is the one that an integer or a decimal of this value prints. False if `isDecimal` is false.
     package var isCanonical: Bool {
         guard isDecimal else { return false }
         var plain: [UInt8] = []

@@ -23,9 +23,9 @@ package enum ValueOrdering: Sendable {
 
 extension Value {
     /// Compares two values that aren't null. Booleans, integers and doubles compare exactly by value, as do decimals
-    /// with integers and with whole doubles below 2^126. Decimals compare with the printed digits of most other
-    /// doubles, and texts compare by code point. Returns nil if the types have no common order, or if one of the values
-    /// is NaN.
+    /// with integers and with whole doubles of a magnitude below 2^126. Decimals compare with the printed digits of
+    /// most other doubles, and texts compare by code point. Returns nil if the types have no common order, or if one of
+    /// the values is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))
@@ -71,9 +71,9 @@ extension Value {
         return right > right.rounded(.down) ? .ascending : .same
     }
 
-    /// Compares a whole double below 2^126 exactly, and any other double by its printed digits: 0.1 equals the decimal
-    /// 0.1. A double with a magnitude of 1e127 or more counts as beyond all decimals. One that is too small for
-    /// `Decimal` counts as between 0 and all other decimals of its sign.
+    /// Compares a whole double of a magnitude below 2^126 exactly, and most others by their printed digits: 0.1 equals
+    /// the decimal 0.1. A double with a magnitude of 1e127 or more counts as beyond all decimals. One that is too small
+    /// for `Decimal` counts as between 0 and all other decimals of its sign.
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }

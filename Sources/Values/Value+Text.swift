@@ -1,8 +1,9 @@
 internal import FetchIndexEssentials
 
 extension Value: CustomStringConvertible {
-    /// The value as plain text: numbers in plain decimal (doubles outside of the range of `Decimal` with an exponent),
-    /// true as "1" and false as "0", dates as ISO 8601 in UTC, data in hexadecimal, null as "".
+    /// The value as plain text: numbers in plain decimal (doubles outside of the range of `Decimal` with an exponent,
+    /// or as inf, -inf or nan), true as "1" and false as "0", dates as ISO 8601 in UTC to the millisecond (very distant
+    /// ones in seconds after 2001), data in hexadecimal, null as "".
     public var description: String {
         switch self {
         case .null: ""
@@ -55,11 +56,11 @@ extension Value: CustomStringConvertible {
 
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
-    /// Parses a text for an import or a migration without loss: a date in the forms that `Date.init(exactText:)` reads,
-    /// a double or a decimal in decimal digits, other values in the forms that `init(_:as:)` reads, and also the
-    /// doubles inf, -inf and nan. Returns nil if the text isn't such a value, for a double that wouldn't print the same
-    /// digits again, for a decimal of more than 38 digits or whose last digit is above 10^127 or below 10^-127, and for
-    /// a URL that would print differently.
+    /// Parses a text for an import or a migration: a date in the forms that `Date.init(exactText:)` reads, a double or
+    /// a decimal in decimal digits, other values in the forms that `init(_:as:)` reads, and also the doubles inf, -inf
+    /// and nan. Returns nil if the text isn't such a value, for a double that wouldn't print the same digits again, for
+    /// a decimal of more than 38 digits or whose last significant digit is above 10^127 or below 10^-127, and for a URL
+    /// that would print differently.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:

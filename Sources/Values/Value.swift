@@ -36,7 +36,7 @@ public enum Value: Sendable {
         if case .null = self { true } else { false }
     }
 
-    /// Whether the value is a decimal NaN, the result of an overflow, which records can't store.
+    /// Whether the value is a decimal NaN, such as an overflow gives, which records can't store.
     package var isUnstorable: Bool {
         if case .decimal(let number) = self { number.isNaN } else { false }
     }

@@ -40,7 +40,7 @@ final class Browser {
 
     nonisolated(unsafe) private static let made = Result { try Browser() }
 
-    /// The browser of all tests, with an empty page and empty logs. It ends with the process.
+    /// The browser of all tests, with an empty page and empty logs. It is ended when the process exits.
     static func shared() throws -> Browser {
         _ = endsWithProcess
         let browser = try made.get()

@@ -73,7 +73,7 @@ struct BrowserTests {
                     """) as? [String]
             #expect(shown == expected, "\(place)")
         }
-        // Scrolls in small steps, like a person.
+        // Scrolls to the top, down by ten rows, and to the end.
         try browser.run("document.getElementById('rows').scrollTop = 0")
         #expect(try browser.wait(for: "browser.rows.top == 0"))
         try browser.run("document.getElementById('rows').scrollTop += 280")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sends HTTP requests to this machine exactly as they are written here. An ordinary client would correct malformed
+/// Sends HTTP requests to this machine exactly as they are written here. An ordinary client could correct malformed
 /// requests.
 struct Loopback {
     struct Response {
@@ -40,7 +40,8 @@ struct Loopback {
         return Response(status: status, head: parts[0], body: parts.dropFirst().joined(separator: "\r\n\r\n"))
     }
 
-    /// Whether the whole answer has arrived. Some servers don't close the connection, although they are asked to.
+    /// Whether an answer with a length has arrived whole. Some servers don't close the connection, although they are
+    /// asked to.
     private static func isWhole(_ text: String) -> Bool {
         guard let end = text.range(of: "\r\n\r\n"),
             let line = text[..<end.lowerBound].lowercased().components(separatedBy: "\r\n").first(where: {

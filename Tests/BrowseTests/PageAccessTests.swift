@@ -99,7 +99,7 @@ import Testing
         #expect(read(socket, &piece, 15) == 15 && String(decoding: piece, as: UTF8.self) == "HTTP/1.1 200 OK")
     }
 
-    @Test func responsesForbidForeignScriptsAndHTTPCaching() throws {
+    @Test func thePageForbidsForeignScriptsAndHTTPCaching() throws {
         let head = try page.ask("").head
         #expect(head.contains("default-src 'none'") && head.contains("script-src 'self'"))
         #expect(head.contains("Cache-Control: no-store") && head.contains("X-Content-Type-Options: nosniff"))

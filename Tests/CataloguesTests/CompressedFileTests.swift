@@ -88,7 +88,7 @@ import Testing
         #expect(names.map { CatalogueFormat(path: $0) } == [.csv, .tsv, .jsonl, .csv, nil, nil])
     }
 
-    /// Three readers read a pipe's beginning, and then one reads all rows: none of the pipe's bytes is missing.
+    /// Three readers read a pipe's beginning, and then one reads all rows: none is missing.
     @Test func severalReadersMayReadTheBeginningOfAPipe() throws {
         for data in [Data(text.utf8), Self.gzip(Data(text.utf8)), Self.zstd(Data(text.utf8))] {
             let file = try write(data)

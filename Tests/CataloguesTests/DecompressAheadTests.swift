@@ -73,8 +73,7 @@ import Testing
         }
     }
 
-    /// The body throws at an early, a middle or a late row. At an early row, the second thread waits with decompressed
-    /// pieces.
+    /// The body throws at row 1, 5,000 or 59,999. At row 1, the second thread may wait with decompressed pieces.
     @Test func anErrorOfTheBodyEndsTheReading() throws {
         struct Refused: Error {}
         var generator = SeededGenerator(seed: 4)

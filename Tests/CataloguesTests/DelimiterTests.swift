@@ -31,7 +31,7 @@ import Testing
         }
         #expect(reading("sep=,\na,b\n1,2\n").rows == [["1", "2"]])
         #expect(reading("\u{FEFF}sep=\t\na\tb\n1\t2\n").rows == [["1", "2"]])
-        #expect(reading("sep=;\n").error == "f is empty; its first line must name the columns")
+        #expect(reading("sep=;\n").error == "f is empty, or has no header that names the columns")
         // A given delimiter has precedence over the first line.
         #expect(reading("sep=;\na|b\n1|2\n", "|").rows == [["1", "2"]])
     }

@@ -54,8 +54,8 @@ import Testing
             #expect(
                 error == "f "
                     + (format == .jsonl
-                        ? "has no objects with members; each line must be a JSON object"
-                        : "is empty; its first line must name the columns"))
+                        ? "has no objects with members in its first lines"
+                        : "is empty, or has no header that names the columns"))
             #expect(Reading(format, "\u{FEFF}").error == error)
         }
         #expect(Reading(.csv, "a,b").columns == ["a", "b"])
@@ -74,7 +74,7 @@ import Testing
         ("é,e\u{301}\n", 2, "column 1 is called \"e\u{301}\", too"), ("\"\",a\n", 1, "this name is empty"),
         ("section,row,section\n", 3, "column 1 is called \"section\", too"),
     ]) func emptyRepeatedAndControlCharacterColumnNamesAreRefused(header: String, column: Int, fault: String) {
-        let reason = "the first line must name the columns, each with a name of its own in UTF-8"
+        let reason = "the header must name the columns, each with a name of its own in UTF-8"
         #expect(Reading(.csv, header).error == "f, line 1, column \(column): \(reason); \(fault)")
     }
 

@@ -6,10 +6,10 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Batches of edits that two threads apply.
+/// Batches of edits that two threads may apply together.
 @Suite struct CrewEditTests {
     @Test(arguments: 1...12 as ClosedRange<UInt64>, [256, 300, 4072])
-    func aTreeEditedByTwoThreadsAgreesWithASortedArray(seed: UInt64, capacity: Int) throws {
+    func aTreeEditedWithACrewAgreesWithASortedArray(seed: UInt64, capacity: Int) throws {
         var generator = SeededGenerator(seed: seed)
         let base = MemoryNodeStore(capacity: capacity)
         var model = SortedArray()
@@ -63,15 +63,15 @@ private final class Reads: Sendable {
 
     func noteRead() throws {
         if left.subtract(1, ordering: .relaxed).newValue < 0 { throw Failure() }
-        // Yields, so that the helper gets a part of the work: the calling thread alone might be quick enough to do all
-        // of it.
+        // Yields, so that the helper can get a part of the work: the calling thread alone might be quick enough to do
+        // all of it.
         sched_yield()
     }
 
     func noteOffer() { asked.add(1, ordering: .relaxed) }
 }
 
-/// A node store that two threads may read, because it's never written to.
+/// A node store that two threads may read, because its base isn't written meanwhile.
 private final class ReadableByThreads: NodeStore {
     private let base: MemoryNodeStore
     private let reads: Reads

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Operations on single nodes, compared with simpler ones on all their keys.
+/// Operations on single nodes, some of them damaged.
 @Suite struct NodeTests {
     private static let capacity = 4072
     static let seeds: [UInt64] = Array(1...4)
@@ -12,7 +12,7 @@ import Testing
     /// Sorted keys of one shape.
     enum Keys: CaseIterable {
         case random, oneByte, likeDigits
-        /// The shared lengths are around 255, where a length begins to take three bytes.
+        /// Most shared lengths are around 255, where a length begins to take three bytes.
         case longAlike
         /// Most keys are too long for their cells, and share all bytes that are in the cells.
         case overflowing
@@ -186,7 +186,8 @@ import Testing
                         #expect(stored.bytes == expected.bytes && stored.isLong == expected.isLong)
                     }
                 }
-                // All nodes except the last one are nearly full if `fillsNodes`, and otherwise of similar length.
+                // All nodes except the last one are more than two thirds full if `fillsNodes`; otherwise their lengths
+                // differ by less than half a node.
                 let sizes = cuts.dropLast().map(\.byteCount)
                 if fillsNodes {
                     let filled = NodeLayout.filledLength(behind: 2, capacity: Self.capacity)
@@ -199,7 +200,7 @@ import Testing
     }
 
     /// A search doesn't find a key whose shared length is too small. The check reports it.
-    @Test func theCheckReportsWrongSharedLengths() throws {
+    @Test func theCheckReportsATooSmallSharedLength() throws {
         let store = MemoryNodeStore(capacity: 256)
         for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {
             let cells: [UInt8] = [0, 97] + [shared] + rest
@@ -213,7 +214,7 @@ import Testing
     }
 
     /// Searches require that a node has the same number of bytes of each long key.
-    @Test func theCheckReportsLongKeysWithTooFewBytesInTheirCells() throws {
+    @Test func theCheckReportsALongKeyWithTooFewBytesInItsCell() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         try tree.insert([UInt8](repeating: 97, count: 300))
@@ -239,7 +240,7 @@ import Testing
     }
 
     /// The second cell's shared length is truncated, greater than the first key's length, or valid.
-    @Test func aSharedLengthIsReadOnlyInsideItsCell() throws {
+    @Test func aTruncatedOrTooGreatSharedLengthThrows() throws {
         let form = CellForm(isWeighted: false, maximumSummary: nil)
         for last in [[255], [255, 1], [255, 255, 255], [255, 1, 0], [1, 98]] as [[UInt8]] {
             let cells: [UInt8] = [0, 97] + last

@@ -4,7 +4,8 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Returns a small or a very large number, so that summaries have different lengths.
+/// Returns a number up to 9 or up to the greatest one, so that summaries have different lengths; 0 for a tree without
+/// summaries.
 func randomNumber(for tree: CountedTree, _ generator: inout SeededGenerator) -> UInt32 {
     if tree.summarizer == nil { return 0 }
     return UInt32.random(in: 0...(Bool.random(using: &generator) ? 9 : .max), using: &generator)

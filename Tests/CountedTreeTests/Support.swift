@@ -115,15 +115,16 @@ extension CountedTree {
     }
 }
 
-/// The path of a file as a key. Keys of equal length ascend with their numbers; each folder has 200 files.
+/// The path of a file as a key. Keys of equal length and with numbers below a million ascend with their numbers; each
+/// folder has 200 files.
 func pathKey(_ number: Int, length: Int) -> [UInt8] {
     let digits = String(number + 1_000_000).utf8.dropFirst()
     let folders = "/usr/share/a-folder-\(number / 200 + 1000)/"
     return [UInt8](folders.utf8) + repeatElement(97, count: max(0, length - folders.utf8.count - 6)) + digits
 }
 
-/// Makes a key: most are short and have few letters, so that they share prefixes; some are very long; a quarter are
-/// paths in one folder.
+/// Makes a key: most are short and have few letters, so that they share prefixes; some have up to `longest` bytes;
+/// about a quarter are paths in one folder.
 func randomKey(using generator: inout SeededGenerator, longest: Int = 1200) -> [UInt8] {
     if Int.random(in: 0..<4, using: &generator) == 0 {
         return pathKey(Int.random(in: 0..<200, using: &generator), length: longest / 30)

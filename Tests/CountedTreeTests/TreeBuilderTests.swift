@@ -28,7 +28,7 @@ import Testing
         #expect(store.nodeCount == 0)
     }
 
-    /// Keys that a cell just stores whole, and keys that are a byte longer, of which a cell has only the first bytes.
+    /// Keys of the greatest length that a cell stores whole, and keys that are a byte shorter or longer.
     @Test func keysAtTheLengthLimitOfACellAreStored() throws {
         let store = MemoryNodeStore(capacity: 256)
         let form = CellForm(isWeighted: false, maximumSummary: nil)
@@ -83,7 +83,7 @@ import Testing
         #expect(throws: TreeError.self) { try builder.append([1].span.bytes, summary: summary.span.bytes) }
     }
 
-    @Test func keysInsertedInOrderLeaveFullNodes() throws {
+    @Test func keysInsertedInOrderLeaveFilledNodes() throws {
         let built = MemoryNodeStore(), inserted = MemoryNodeStore()
         var builder = TreeBuilder(in: built)
         var tree = CountedTree(in: inserted)
@@ -93,7 +93,7 @@ import Testing
             try tree.insert(key)
         }
         _ = try builder.finish()
-        // All but the last two or three bytes of a leaf's keys are the same.
+        // All but the last two bytes of the keys are the same.
         #expect(built.nodeCount <= 20_000 * 5 / 4060 + 2)
         #expect(inserted.nodeCount <= built.nodeCount + 3)
     }
@@ -134,8 +134,7 @@ import Testing
         }
     }
 
-    /// Summaries and separators are so long that two cells nearly fill a node. The tree's low level shows that its
-    /// branches still have two children or more.
+    /// Summaries are so long that two cells nearly fill a node. The level of the tree stays low, because two cells fit.
     @Test func twoCellsOfTheGreatestLengthFitIntoANode() throws {
         var built = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
@@ -206,7 +205,7 @@ import Testing
 @Suite struct DamagedNodeTests {
     /// One byte of one node at a time has its highest and lowest bit flipped, for all bytes of all nodes. Operations
     /// return or throw, and don't trap.
-    @Test(arguments: [false, true]) func flippedBytesOfNodesNeverTrap(hasSummaries: Bool) throws {
+    @Test(arguments: [false, true]) func operationsOnNodesWithFlippedBitsDoNotTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store, isWeighted: true, summarizer: hasSummaries ? Numbers() : nil)
@@ -297,7 +296,7 @@ import Testing
         #expect(throws: TreeError.self) { try damaged.insert([70, 97]) }
     }
 
-    @Test func theDumpShowsTheNodesAndEntriesOfATree() throws {
+    @Test func theDumpShowsTheRootAndAnEntryOfATree() throws {
         var tree = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true)
         for letter in "abcdefghijklmnopqrstuvwxyz".utf8 {
             try tree.insert([letter, 0], weight: Int(letter))

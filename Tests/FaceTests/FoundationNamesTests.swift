@@ -12,7 +12,7 @@ final class Book: ManagedObject {
     @Attribute("price") var price: Int
 }
 
-/// A program that imports only FetchIndex and Foundation needs no module prefix for the names of their types.
+/// A program that imports FetchIndex and Foundation needs no module prefix for the types of FetchIndex named below.
 @Suite struct FoundationNamesTests {
     @Test func publicNamesDoNotCollideWithFoundationsNames() {
         let types: [Any.Type] = [

@@ -53,12 +53,12 @@ package struct ItemRow: Equatable, Sendable {
         return attribute?.derivation.flatMap { Int64($0.dropFirst("size * ".count)) }
     }
 
-    /// The values in the order of the entity's attributes, without the derived one.
+    /// The values in the order of the attributes of `entity`, without the derived one.
     package func values(key: String) -> [Value] {
         [.string(key), group.map(Value.string) ?? .null, .integer(size), .string(note)]
     }
 
-    /// The key and the row from an object's stored values; nil if they aren't the values of a row.
+    /// The key and the row, without links, from an object's stored values; nil if they aren't the values of a row.
     package static func decoded(_ values: [Value], of entity: Entity, factor: Int64) -> (key: String, row: ItemRow)? {
         let named = Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
         guard case .string(let key) = named["key"], case .integer(let size) = named["size"],

@@ -1,9 +1,10 @@
 package import FetchIndex
 
-/// A ledger that many processes use at the same time. Each transaction moves an amount between two accounts, increments
-/// a counter and inserts an entry, which is linked to both accounts. So in every state the sum of all balances is 0,
-/// the counters' sum is the number of entries, each entry exists once, an account's balance is the sum of its entries,
-/// and its partners are the accounts to which its entries go.
+/// A ledger that many processes use at the same time. After the accounts and counters were created, each transaction
+/// moves an amount between two accounts, increments a counter and inserts an entry, which is linked to both accounts.
+/// So in every later state the sum of all balances is 0, the counters' sum is the number of entries, each entry exists
+/// once, an account's balance is the sum of its received entries less that of its own, and its partners are the
+/// accounts to which its own entries go.
 package enum Ledger {
     package static let accounts = 24
     package static let counters = 6
@@ -39,8 +40,8 @@ package enum Ledger {
             ]),
     ])
 
-    /// The model of a newer program: an added attribute, another order of attributes, and a subentity. None of these
-    /// changes rewrites records.
+    /// The model of a newer program: an added attribute, another order of attributes and relationships, and a
+    /// subentity. None of these changes rewrites records.
     package static let newerModel = Model(
         entities: model.entities.map { entity in
             let note = AttributeDescription("note", .string, isOptional: false, defaultValue: .string("-"))
@@ -124,7 +125,7 @@ package struct LedgerState {
             entries.reduce(0) { $0 + $1["amount"].integerOrZero }
         }
         if amount(received) - amount(entries) != account["balance"].integerOrZero {
-            return "the balance of \(account["name"]) is not the sum of its entries"
+            return "the balance of \(account["name"]) is not the sum of its received entries less that of its own"
         }
         let partners = Set(account.relatedObjects("partners").map(\.objectID))
         if partners != Set(entries.compactMap { $0.relatedObject("to")?.objectID }) {
@@ -139,7 +140,7 @@ package struct LedgerState {
         return request
     }
 
-    /// The defect of the state; nil if it's consistent.
+    /// A defect of the state; nil if none is found.
     package var defect: String? {
         if sum != 0 { return "commit \(commit) has balances that sum up to \(sum)" }
         if counted != Int64(entries) { return "commit \(commit) counts \(counted) entries, but has \(entries)" }

@@ -1,7 +1,7 @@
 internal import FetchIndexTestSupport
 
-/// The steps of a victim. Each step is a pure function of the seed, the step's number and the state before it. So a
-/// test that reads a store after a crash can compute what the store must have.
+/// The steps of a victim. Each step is computed from the script, the seed of the tests, the step's number and the state
+/// before it. So a test that reads a store after a crash can compute what the store must have.
 package struct Script: Sendable {
     /// The kinds of steps. A fault in any step must not lose an acknowledged step.
     package enum Kind: Int, CaseIterable, Sendable {
@@ -33,7 +33,7 @@ package struct Script: Sendable {
             return .batchInsert((0..<max(2, rowCount / 10)).map { ("\(number)-\($0)", row(&generator)) })
         case .batchUpdate: return .batchUpdate(group: group(&generator), size: .random(in: 0..<1000, using: &generator))
         case .batchDelete:
-            // A deletion deletes more rows if there are more than `rowCount`.
+            // A deletion has a wider range if there are more than `rowCount` rows.
             let width: Int64 = state.rows.count > rowCount ? 400 : 10
             let first = Int64.random(in: 0..<1000, using: &generator)
             return .batchDelete(sizes: first...first + width)

@@ -115,7 +115,7 @@ package final class ScriptPerformer {
         let writer = try BatchWriter(container, entity: ItemRow.entity, key: "key", author: "script")
         for change in changes {
             switch change {
-            case .follow, .like: break  // Only contexts change relationships.
+            case .follow, .like: break  // The script makes these changes only in saves.
             case .delete(let key): if let object = try writer.object(key: .string(key)) { try writer.delete(object) }
             case .put(let key, let row):
                 let record = try writer.entity.record(row.values(key: key))

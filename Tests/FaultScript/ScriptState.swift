@@ -112,7 +112,7 @@ package enum ScriptStep: Sendable {
     case open(ScriptCache)
     case rebuild(ScriptCache)
     case deleteCaches(ScriptCache?)
-    /// Changes the model. The migration reads all records, computes their derived values again, and rebuilds indexes.
+    /// Changes the model's factor. If the factor is another one, the migration computes all derived values again.
     case migrate(factor: Int64)
     /// Trims the log, but keeps this many commits before the newest one.
     case trim(keeping: UInt64)

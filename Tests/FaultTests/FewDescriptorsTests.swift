@@ -66,7 +66,7 @@ import Testing
         #else
             getrlimit(RLIMIT_NOFILE, &limits)
         #endif
-        // Each store takes three descriptors.
+        // This counts three descriptors for each store.
         let count = min(2000, (Int(clamping: limits.rlim_max) - 50) / 3)
         let lines = try runner.start("starved", ["of=nothing", "count=\(count)"]).finish()
         #expect(lines == ["finished \(count)"])

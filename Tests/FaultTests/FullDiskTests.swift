@@ -110,7 +110,7 @@
             defer { _ = try? shell("umount '\(disk)'") }
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(disk)/store' '\(file)' --entity Row --key id 2>&1"
-            // The free space goes from zero to nearly enough.
+            // The free space goes from zero to 2,000 KiB, which isn't enough.
             for room in [0, 4, 16, 40, 400, 2000] {
                 _ = try shell("head -c \(3072 - room)K /dev/zero > '\(disk)/filling'")
                 let (status, output) = try shell(command)

@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func theNextOpeningRemovesKilledReaders() throws {
-        // One reader stays alive. Otherwise the next opening would be the only one, and would recreate the lock file.
+        // One reader stays alive. Otherwise the next opening would be the only one, and would reset the lock file.
         let end = victim.folder.path + "/end"
         let living = try victim.start("reader", ["sign=\(end)"])
         let readers = try (0..<4).map { _ in try victim.start("reader", ["sign=\(end)"]) }

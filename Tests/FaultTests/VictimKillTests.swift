@@ -26,7 +26,7 @@
                 }
                 let running = try victim.start("script", arguments)
                 if !isAtCall {
-                    // The process is killed up to 0.15 s after it has opened the store.
+                    // The process is killed after it has opened the store, and after a pause of up to 0.15 s.
                     try running.waitForLine()
                     usleep(UInt32.random(in: 0..<150_000, using: &generator))
                     Foundation.kill(running.process.processIdentifier, SIGKILL)

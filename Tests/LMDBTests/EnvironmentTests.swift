@@ -92,7 +92,7 @@ import Testing
         try writer.commit()
     }
 
-    /// After a write of a transaction has failed because the map is full, further uses of the transaction throw, and
+    /// After a write of a transaction has failed because the map is full, a further use of the transaction throws, and
     /// the error isn't called damage.
     @Test func aTransactionThatFilledTheMapCannotBeUsedAnyMore() throws {
         var options = Environment.Options()

@@ -8,7 +8,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Builds in several transactions, between which other writers change the store.
+/// Builds in several transactions, between which other writers can change the store.
 @Suite struct BuildInPiecesTests {
     let test: TestStore
     let caches: CacheEngine
@@ -140,8 +140,9 @@ import FetchIndexValues
         #expect(throws: DamagedOrder.self) { try test.write { _ = try pieces.finish(in: $0) } }
     }
 
-    /// If a build fails, the old cache stays. If a build is discarded, its nodes are removed.
-    @Test func aFailedBuildKeepsTheOldCache() throws {
+    /// After a build that fails, and after a build that is discarded, openings give the right order, and nothing of
+    /// these builds is left.
+    @Test func openingsAreRightAfterAFailedAndADiscardedBuild() throws {
         _ = try caches.open("rows", request())
         let shape = try OrderShape(hasSections: true)
         var failing = try request()
@@ -200,7 +201,7 @@ import FetchIndexValues
         try expectRight(opened)
     }
 
-    /// The log since the beginning of the build is kept, even if no cache needs it.
+    /// Writers during the build must keep the log since its beginning, although no cache needs it.
     @Test func aBuildKeepsTheLogSinceItsBeginning() throws {
         _ = try caches.open("other", order.request())
         var isHeld = false

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// While a cache is locked, other requests can't replace it, and it can't be deleted.
+/// Which requests may use or replace a locked cache, and which deletions are refused.
 @Suite struct CacheLockTests {
     private let test: TestStore
     private let caches: CacheEngine
@@ -80,7 +80,7 @@ import Testing
         #expect(try caches.open(own).opened.outcome == .hit)
     }
 
-    @Test func noCacheIsDeletedIfOneOfThemIsLocked() throws {
+    @Test func deletingAllCachesIsRefusedIfOneIsLocked() throws {
         #expect(throws: StoreError.cacheLocked("rows")) { try caches.directory.delete("rows") }
         #expect(throws: StoreError.cacheLocked("rows")) { try caches.directory.delete(nil) }
         #expect(try CacheDirectory.names(in: snapshot) == ["free", "rows"])
@@ -98,9 +98,9 @@ import Testing
         #expect(try CacheDirectory.isLocked("rows", in: snapshot), "the former lock stays")
     }
 
-    /// If the list of locks is damaged, no cache can be replaced or deleted until the list is repaired; the request of
-    /// a cache can still open it.
-    @Test func aDamagedListOfLocksProtectsAllCaches() throws {
+    /// While the list of locks is damaged, another request for a cache is refused, and so is the deletion of a cache
+    /// that isn't locked. The request of a cache can still open it.
+    @Test func aDamagedListOfLocksProtectsLockedAndUnlockedCaches() throws {
         try test.write { try $0.setCacheList(.locked, [9, 9, 9, 9, 9]) }
         #expect(try CacheDirectory.listDefects(in: snapshot).count == 1)
         #expect(try caches.open(own).opened.outcome == .hit)

@@ -38,9 +38,9 @@ import Testing
         }
     }
 
-    /// The changes that the reader has received, applied one after the other, give the current order, although some
-    /// readings fail.
-    @Test(arguments: TestOrder.all.indices) func aReaderThatFailsIsToldTheSameChangesAgain(index: Int) throws {
+    /// Between rebuilds, the changes that the reader has received, applied one after the other, give the current order,
+    /// although some readings fail.
+    @Test(arguments: TestOrder.all.indices) func aReaderThatFailedIsToldWhatItHasNotReceived(index: Int) throws {
         // Each order has its own series of events.
         let order = TestOrder.all[index]
         var generator = SeededGenerator(seed: 51 + UInt64(index))
@@ -87,7 +87,7 @@ import Testing
         #expect(kinds.count > 1, "\(order): \(kinds)")
     }
 
-    /// Changes rows like every writer: if the cache is maintained, catches it up in the same transaction.
+    /// Changes rows. If the cache is maintained, catches it up in the same transaction.
     private func changeRows(maintaining cache: CacheRequest, _ generator: inout SeededGenerator) throws {
         let numbers = try test.contents().keys.sorted()
         try test.write { writer in
@@ -121,7 +121,7 @@ import Testing
     /// The change of a current cache since each commit of the log leads from the order at that commit to the newest
     /// order. It's nil if the cache is missing or isn't current, if the log doesn't reach back, if the commit doesn't
     /// exist yet, or if the log has more changes since the commit than the limit.
-    @Test(arguments: TestOrder.all) func theChangeSinceAnyCommitLeadsToTheNewestOrder(order: TestOrder) throws {
+    @Test(arguments: TestOrder.all) func theChangeSinceACommitLeadsToTheNewestOrder(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 52)
         let cache = try request(order)
         var orders = [try objects(order)]

@@ -7,7 +7,8 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// All single edits of small lists, and all pairs of edits of different objects. A pair is applied in one batch.
+/// Edits of small lists: each row is deleted, updated, or moved into each gap, and new rows are inserted into each gap.
+/// Each edit is applied alone, and with each edit of another object in one batch.
 @Suite struct ExhaustiveTests {
     /// The number of rows of the largest lists, which the environment variable FETCHINDEX_TEST_ROWS can set.
     static let rows = TestSettings.rows
@@ -17,7 +18,7 @@ import Testing
         TestOrder(hasSections: true, sectionOrder: .byName()), TestOrder(hasSections: true, sectionOrder: .byCount()),
     ]
 
-    @Test(arguments: orders) func everySingleAndPairedEditGivesTheExactChange(order: TestOrder) throws {
+    @Test(arguments: orders) func singleAndPairedEditsGiveTheExactChange(order: TestOrder) throws {
         for list in Self.lists(order) {
             let scene = try Scene(order, list)
             let edits = Self.edits(of: list, order)

@@ -83,7 +83,7 @@ import FetchIndexValues
         #expect(held == [.string])
     }
 
-    /// The nodes are intact, but the sections count other numbers of rows than the rows tree has.
+    /// The nodes are intact, but two of the sections count other numbers of rows than the rows tree has.
     @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionsWithWrongCountsAreAnError(
         order: TestOrder
     ) throws {
@@ -121,7 +121,7 @@ import FetchIndexValues
                     _ = try OrderDiff.change(from: damaged, to: next.order, edits, places)
                 } catch  where error.isDamage { found += 1 }
             }
-            // The error occurs at least in the section that counts fewer rows than it has.
+            // At least one of the edits must find the damage.
             #expect(found > 0, "moved: \(isMoved)")
         }
     }

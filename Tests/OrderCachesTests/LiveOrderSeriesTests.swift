@@ -101,7 +101,7 @@ import Testing
             #expect(try live.saved.order.contents() == order.sections(of: rows.saved), "\(comment)")
             for event in change.rows {
                 let number = event.rowID.number
-                // Only updates are tested, because a row at the window's end may be inserted or deleted although its
+                // Only updates are tested, because a row at the window's bounds may be inserted or deleted although its
                 // object didn't change.
                 if case .update = event { #expect(old.seen[number] != rows.seen[number], "\(comment)") }
             }

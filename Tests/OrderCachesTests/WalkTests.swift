@@ -8,7 +8,7 @@ import FetchIndexValues
 
 /// Walks by object number, on one thread and on several, compared with the members among the records. With several
 /// threads, the calling thread reads about the first 8,192 numbers alone. The threads then share the other numbers, in
-/// parts of 1,024 to 16,384 numbers.
+/// parts of at most 16,384 numbers.
 @Suite struct WalkTests {
     private var generator = SeededGenerator(seed: 36)
     private let rows: [UInt64: TestRow]

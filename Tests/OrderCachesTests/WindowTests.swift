@@ -6,9 +6,11 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Every window on small orders, compared with the slice of the rows that it must show.
+/// Windows on small orders, compared with the slice of the rows that they must show. Offsets and limits go from -1 to
+/// one more than the number of records; some windows have no limit.
 @Suite struct WindowTests {
-    /// The record counts of the tested orders. The records are in up to five sections, and some of them aren't members.
+    /// The record counts of the tested orders. The records are in up to five sections, and some of them may not be
+    /// members.
     private static let counts = [0, 1, 4, 9]
 
     @Test(arguments: TestOrder.all) func aWindowIsASliceOfTheRows(order: TestOrder) throws {

@@ -58,7 +58,7 @@ import Testing
         var rounds = Array(0..<counts[counts.count - 1])
         var generator = SeededGenerator(seed: 61)
         if Self.flips != .max {
-            // Most values are short, so half of the offsets are below the median length.
+            // Most values are short, so half of the offsets are chosen below the median length.
             rounds = Array(rounds.shuffled(using: &generator).prefix(Self.flips / 2))
             rounds += (0..<counts[counts.count / 2]).shuffled(using: &generator).prefix(Self.flips - rounds.count)
         }

@@ -66,9 +66,9 @@ import FetchIndexValues
     }
 
     /// A snapshot keeps the map from growing and pages from being reused, and idle commits fill the map, except for the
-    /// room of a few commits. If the operation then reaches the end of the map, the store must stay unchanged, and the
-    /// operation must succeed after the snapshot has ended.
-    @Test(arguments: Operation.allCases) func anOperationThatFillsTheMapLeavesTheStoreUnchanged(
+    /// room of a few commits. If the operation then reaches the end of the map, the store must stay at its commit
+    /// without defects, and the operation must succeed after the snapshot has ended.
+    @Test(arguments: Operation.allCases) func anOperationThatFillsTheMapLeavesTheStoreSoundAtItsCommit(
         operation: Operation
     ) throws {
         let idle = try idleCommits()
@@ -138,7 +138,7 @@ import FetchIndexValues
             for _ in 0..<12 {
                 do { return try body() } catch  where Self.isMapFull(error) {
                     refusals += 1
-                    #expect("\(error)".hasSuffix("the next transaction enlarges it"))
+                    #expect("\(error)".hasSuffix("the next transaction tries to enlarge it"))
                 }
             }
             try body()

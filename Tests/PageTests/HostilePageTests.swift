@@ -212,7 +212,7 @@ import Testing
     }
 
     /// Up to 30 bytes at random places are changed together.
-    @Test func randomDamageNeverEndsTheProcess() throws {
+    @Test func randomDamageDoesNotEndTheProcess() throws {
         var generator = SeededGenerator(seed: 3)
         var found = 0
         for _ in 0..<150 {

@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Bytes of page headers and node headers are flipped, one at a time, on pages of every kind.
-    @Test func flippedBytesOfHeadersNeverEndTheProcess() throws {
+    @Test func flippedBytesOfHeadersDoNotEndTheProcess() throws {
         for number in try pagesOfEveryKind() {
             let page = sample.data.page(number)
             var offsets = Array(0..<24)

@@ -6,8 +6,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import FetchIndexValues
 
-/// A small store with all kinds of content: records, some of them on overflow pages; the log; unique keys; links; three
-/// caches; and free pages.
+/// A small store with many kinds of content: records, some of them on overflow pages; the log; unique keys; links;
+/// three caches; and free pages.
 struct SampleStore {
     static let model = Model(entities: [
         Entity(

@@ -16,7 +16,8 @@ struct ValuePlace {
 }
 
 extension DamagedFile {
-    /// All values in the tables with their offsets in the file, and the number of used pages.
+    /// All values in the tables with their offsets in the file, and the number of pages of the tables and of the main
+    /// tree.
     func values() throws -> (places: [ValuePlace], pages: Int) {
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
             throw DataFileError.damaged("data.mdb is missing")

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Tables change while the stream still has older rows of them, or their columns change while they are copied.
+/// Tables change while the stream still has older rows of them, or while they are copied; and similar cases.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeInBacklogTests {
     private func requireEqual(_ followed: Followed, _ table: String, _ columns: String...) throws {
         let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })
@@ -143,7 +143,7 @@ import Testing
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // Creating a slot waits for all running transactions, including those of other tests.
+        // Creating a slot waits for running transactions, including those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("UPDATE public.t SET a = 'A' WHERE id = 1")

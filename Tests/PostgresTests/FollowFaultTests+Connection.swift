@@ -81,7 +81,7 @@ extension FollowFaultTests {
             // Ten rows are deleted, one is new, and one has another title.
             #expect(change.rows.count == 12)
         }
-        // Another program has read the slot.
+        // Another program has advanced the slot.
         try connection.execute("INSERT INTO public.books(id) VALUES (1001)")
         try connection.execute("SELECT pg_replication_slot_advance('\(slot)', pg_current_wal_lsn())")
         let passed = #expect(throws: SourceError.self) { try followed.follow() }

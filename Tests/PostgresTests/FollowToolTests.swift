@@ -35,7 +35,7 @@ import Testing
                 + "columns with --columns")
         try require(
             followed, [source, "--table", "t", "--change-table", "--text", "tags"], status: 1,
-            "the source notes no changes: `fetchindex follow … --print-setup` prints the SQL that creates the change table and its "
+            "the source does not note all changes: `fetchindex follow … --print-setup` prints the SQL that creates the change table and its "
                 + "triggers")
         try require(
             followed, [source, "--table", "t=E", "--table", "u=E", "--text", "E:tags"], status: 2,

@@ -32,7 +32,7 @@ import Testing
 
     @Test func transactionsAreUnseenUntilASnapshotShowsThem() {
         var unseen = UnseenTransactions()
-        // After the largest number, transaction numbers continue with 0.
+        // The numbers wrap around.
         for number: UInt32 in [.max - 1, .max, 0, 1, 2] { unseen.insert(number) }
         unseen.removeVisible(before: 1, open: [.max])
         #expect(unseen.numbers == [.max, 1, 2])

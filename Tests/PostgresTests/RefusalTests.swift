@@ -65,7 +65,8 @@ import Testing
         #expect(try refusal(full.address(user: "reader")).contains("password"))
     }
 
-    /// The server's messages are in German. Refusals must be recognized by their codes.
+    /// The server's messages are in German, if their translation is installed. Refusals must be recognized by their
+    /// codes.
     @Test func refusalsAreRecognizedIfTheServerSpeaksGerman() throws {
         let server = try TestServer(language: "de")
         defer { server.stop() }
@@ -109,7 +110,7 @@ import Testing
             try refusal(address, ["silent"]).hasSuffix(
                 "ALTER TABLE \"public\".\"silent\" REPLICA IDENTITY USING INDEX \"silent_pkey\""))
         #expect(try refusal(address, ["bare=A", "pair=A"]).contains("primary key"))
-        // Nothing is left in the source.
+        // No publication is left in the source.
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
         // Computed columns are left out.
         let followed = Followed(address: address)
@@ -161,7 +162,7 @@ import Testing
         var options = FollowOptions()
         var first: Follower? = try Follower(storeAt: followed.store, options) { _ in }
         let second = #expect(throws: SourceError.self) { try Follower(storeAt: followed.store, options) { _ in } }
-        #expect(second?.description == "another process follows a source for this store already")
+        #expect(second?.description == "another process follows a source for this store, or ends following")
         withExtendedLifetime(first) {}
         first = nil
         #expect(try Follower.end(storeAt: followed.store) == nil)
@@ -178,7 +179,8 @@ import Testing
         try writer.commit()
         let refused = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
         #expect(
-            refused?.description.contains("has objects of t already (1), which do not come from the source") ?? false)
+            refused?.description.contains(
+                "has objects of t already (1), but tables are followed into new or empty entities") ?? false)
     }
 
     @Test func tableNamesAreReadPlainOrQuoted() throws {

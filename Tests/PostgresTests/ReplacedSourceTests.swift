@@ -67,8 +67,8 @@ import Testing
         let error = #expect(throws: SourceError.self) { try followed.follow() }
         #expect(
             error?.kind == .lost
-                && error?.description.contains("another server has taken over, with the old server's log up to 0/")
-                    ?? false,
+                && error?.description.contains(
+                    "the source's log is on another timeline, which continues the old one from 0/") ?? false,
             "\(String(describing: error))")
         try followed.follow { $0.recopiesWhenLost = true }
         try requireEqual(followed)

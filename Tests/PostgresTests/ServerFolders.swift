@@ -1,7 +1,7 @@
 import Foundation
 
-/// The folders of test servers. A hundred databases have 40,000 files, which some disks need minutes to remove. So the
-/// folders are in memory if /dev/shm has 4 GiB free.
+/// The folders of test servers. Their databases have tens of thousands of files, which some disks need minutes to
+/// remove. So the folders are in memory if /dev/shm has 4 GiB free.
 enum ServerFolders {
     private static let place: String = {
         var statistics = statvfs()

@@ -72,7 +72,7 @@ final class Traffic: @unchecked Sendable {
 
     struct Stuck: Error {}
 
-    /// Tells the writers to end. A test calls this even if it fails, because its writers would slow down all later
+    /// Tells the writers to end. A test calls this even if it fails, because its writers would slow down later
     /// tests.
     func letEnd() { ended.store(true, ordering: .relaxed) }
 

@@ -192,7 +192,7 @@ import Testing
     @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // Creating a slot waits for all running transactions, including those of other tests.
+        // Creating a slot waits for running transactions, including those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("INSERT INTO public.t VALUES (1)")

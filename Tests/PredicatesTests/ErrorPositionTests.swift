@@ -74,7 +74,7 @@ import Testing
 
     /// Characters of a valid format are replaced, removed and doubled. The result must be a predicate that reads back
     /// from its canonical form, a type error, or an error with a position within the format or at its end.
-    @Test(arguments: seeds) func aBrokenFormatParsesOrHasAnErrorAtAPositionWithinIt(seed: UInt64) throws {
+    @Test(arguments: seeds) func aBrokenFormatParsesOrHasATypeErrorOrAnErrorAtItsPosition(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var random = RandomPredicate(seed: seed)
         let parts = Array("(){}\"'\\%$#`=!a0. 影".unicodeScalars)

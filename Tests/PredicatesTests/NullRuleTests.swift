@@ -18,7 +18,7 @@ import FetchIndexValues
         return holds
     }
 
-    @Test(arguments: nulls) func nullEqualsNullAndNothingElse(null: String) throws {
+    @Test(arguments: nulls) func nullEqualsNullButNoNumberOrText(null: String) throws {
         for other in Self.nulls {
             #expect(try holds("\(null) == \(other)"))
             #expect(try !holds("\(null) != \(other)"))

@@ -54,7 +54,7 @@ import FetchIndexValues
 
     /// A scan leaves out the rows for which a `OneTextTest` of the predicate fails, so none of these tests may fail
     /// for a row that matches the predicate.
-    @Test(arguments: seeds) func everyMatchPassesTheTestsOfSingleTextAttributes(seed: UInt64) throws {
+    @Test(arguments: seeds) func matchesPassTheTestsOfSingleTextAttributes(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var failureCount = 0
         for round in 0..<100 {

@@ -61,7 +61,7 @@ struct PlainPredicate {
 
     private mutating func comparison() -> Comparison {
         let slot = int(0...4)
-        // Both sides are numbers, or both are texts; any side may be null.
+        // Both sides are numbers, or both are texts; either side may be null.
         let isText = Self.types[slot] == .string
         func operand(_ random: inout Self) -> ExpressionSyntax {
             switch random.int(0...5) {

@@ -43,7 +43,7 @@ import Testing
             if hasBook { try writer.insert(0, book.span.bytes) }
             let commit = writer.commit
             if Int.random(in: 0..<3, using: &generator) > 0 {
-                // A transaction without records isn't counted as a commit.
+                // A transaction that inserts no book isn't counted as a commit.
                 #expect(try writer.commit() == commit + (hasBook ? 1 : 0), "seed \(seed), round \(round)")
                 expected = next
                 bookCount += hasBook ? 1 : 0

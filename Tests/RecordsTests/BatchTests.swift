@@ -111,7 +111,7 @@ import FetchIndexValues
             }
             let wasRepeated = try put(records)
             if percent <= 1 { #expect(wasRepeated, "seed \(seed)") }
-            // A batch of all stored records finds them again.
+            // Then a batch repeats all stored records.
             let all = try pair.single.contents().sorted { $0.key < $1.key }.map(\.value)
             _ = try put(all)
         }
@@ -119,7 +119,7 @@ import FetchIndexValues
     }
 
     /// A record with a null in its unique attribute is a new object each time, even if the store has the same bytes.
-    @Test func aRecordWithANullKeyIsAlwaysNew() throws {
+    @Test func aRecordWithANullKeyIsInsertedEachTime() throws {
         let pair = try BatchPair(model: Self.parts)
         let records = try [part("a", 1), part(nil, 1), part("b", 1)]
         for _ in 0..<3 { try pair.put(records, sortingKeys: false, "") }
@@ -166,7 +166,7 @@ import FetchIndexValues
             )
         }
         #expect(try pair.batched.contents().count == 3)
-        // The unique value of a refused record goes to the next record that has it.
+        // The unique value of a refused record goes to the next record that has it and isn't refused.
         try pair.put(
             [
                 part("e", of: 99), part("e", of: 98), part("e", of: 1), part("f", of: 1), part("e", of: 2),

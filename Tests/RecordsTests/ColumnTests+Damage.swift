@@ -21,8 +21,8 @@ extension ColumnTests {
         return bytes
     }
 
-    /// `check` reports each damage, and a repair mends it. Scans read all matching objects, except if a code is wrong
-    /// and the column's checksum is right.
+    /// `check` reports each of these damages, and a repair mends it. Scans for a text read all matching objects; this
+    /// isn't tried with wrong codes under a right checksum.
     @Test func damagedColumnsAreReportedAndRepaired() throws {
         try insert(9000)
         let key = TextColumnKey(ZoneKey(entity: 0, index: 0), slot: Self.kind)
@@ -59,10 +59,10 @@ extension ColumnTests {
             bytes.appendChecksum(with: key.checksum)
             return bytes
         }
-        try damage("does not have one code for each object number") { view, table in
+        try damage("is malformed") { view, table in
             try view.put(changed { $0.removeLast() }, for: key.bytes, in: table)
         }
-        // The checksums are right, so a scan cannot notice the damage.
+        // The checksums are right, so scans may miss matching objects.
         try damage("says that object 8191 has another text", isRead: false) { view, table in
             try view.put(changed { $0[$0.count - 1] ^= 1 }, for: key.bytes, in: table)
         }
@@ -78,7 +78,7 @@ extension ColumnTests {
         }
     }
 
-    /// A damaged record is reported when it is read. When the columns of its zone must be rebuilt, they are deleted
+    /// A scan that reads the damaged record throws. When the columns of its zone must be rebuilt, they are deleted
     /// instead.
     @Test func aZoneWithADamagedRecordGetsNoNewColumns() throws {
         try insert(8191)
@@ -90,7 +90,7 @@ extension ColumnTests {
             try transaction.commit()
         }
         try put(right.dropLast() + [right[right.count - 1] ^ 1])
-        // `check` reports only the record, and nothing about the zone's columns.
+        // The record is the only defect that `check` reports.
         #expect(try snapshot.check().count == 1)
         try test.write { writer in
             for number in 1000..<2000 {

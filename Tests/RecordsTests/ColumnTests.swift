@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Columns have the texts of a zone's objects as codes, whatever is written.
+/// Which columns zones have after writes, and which objects scans skip by them.
 @Suite struct ColumnTests {
     /// In random writes, `kind` has few different texts, `section` has too many for codes of one byte, and `title` has
     /// too many for a column. `key` is unique, so it has no column.
@@ -187,7 +187,7 @@ import FetchIndexValues
         try insert(100, from: 501)
         #expect(try columns() == ["0:1", "0:2"])
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 601))
-        // The columns are rebuilt when the number of objects has doubled.
+        // The columns are rebuilt when they would become twice as long.
         try insert(599, from: 601)
         #expect(try zones()[0]!.coded.end == 601)
         try insert(2, from: 1200)

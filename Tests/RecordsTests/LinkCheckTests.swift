@@ -7,7 +7,7 @@ import FetchIndexValues
 @testable import FetchIndexLMDB
 @testable import FetchIndexRecords
 
-/// `check` names defects of links, and a repair restores the links from the records.
+/// `check` reports defects of links, and a repair makes links and references agree again.
 @Suite struct LinkCheckTests {
     private static let model = Model(entities: [
         Entity(

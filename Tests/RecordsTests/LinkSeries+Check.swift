@@ -28,7 +28,7 @@ extension LinkSeries {
             try expect(books, toAuthor, LinkSeries.author, number, snapshot, comment)
             let covered = graph.books.filter { $0.value.cover == number }.keys.sorted()
             try expect(covered, toCover, LinkSeries.cover, number, snapshot, comment)
-            // Links are in the order of the objects on their other side.
+            // A book's links are in the order of its tags, and a tag's links in the order of its books.
             let ofBook = graph.links.filter { $0.value.book == number }.sorted { $0.value.tag < $1.value.tag }.map(
                 \.key)
             try expect(ofBook, toBook, LinkSeries.book, number, snapshot, comment)
@@ -69,7 +69,7 @@ extension LinkSeries {
         }
     }
 
-    /// Follows a path forwards from each object, and backwards from each end.
+    /// Follows a path forwards from each object, and backwards from each object that may be at its end.
     private func checkPath(
         _ names: [String], from entity: Int, _ graph: LinkGraph, _ snapshot: Snapshot, _ comment: String
     ) throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// `check` names each part of the log that is damaged, misplaced or missing.
+/// `check` reports damaged, misplaced, missing and stray parts of the log.
 @Suite struct LogCheckTests {
     private let test: TestStore
     /// A log of six commits, each with a header and one part: three insert an object each, and three update one each.

@@ -142,7 +142,8 @@ import FetchIndexValues
                 == change.entity.attributes.map(\.name).sorted())
     }
 
-    /// The error names the first five objects that prevent the change, and nothing is changed.
+    /// For a null and for a value of another type, the error names the first five objects that prevent the change. No
+    /// change is made.
     @Test func objectsThatPreventAChangeAreNamed() throws {
         try test.write { writer in
             for number in 3...9 as ClosedRange<UInt64> {

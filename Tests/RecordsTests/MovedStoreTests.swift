@@ -23,7 +23,7 @@ import Testing
         try store.beginWrite().commit()
     }
 
-    /// A commit is acknowledged only if its file is at the store's path.
+    /// The files are moved away during the transaction, so its commit throws.
     @Test func aTransactionWhoseFilesAreMovedIsNotCommitted() throws {
         let test = try TestStore(model: TestStore.books)
         let path = test.store.path

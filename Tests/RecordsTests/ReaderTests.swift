@@ -44,7 +44,7 @@ import Testing
         #expect(withExtendedLifetime(held) { held?.commit } == 5)
         held = nil
         #expect(try test.store.environmentInformation().readers.isEmpty)
-        // The pages that were pinned are used again, so further commits don't grow the file.
+        // The pages that were pinned are used again, so these commits don't grow the file.
         try commit(old.pinnedPages / 8, in: test.store, test)
         #expect(try test.store.environmentInformation().fileBytes == grown.fileBytes)
     }

@@ -6,8 +6,8 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// A predicate has the same result for a record's bytes as for its values: for each pair of the values below, with each
-/// of the comparators below.
+/// A comparison has the same result for a record's bytes as for its values: for each pair of the values below, with
+/// each of the comparators below, if the comparison can be compiled.
 @Suite struct RecordPredicateTests {
     private static let values: [ValueType: [Value]] = [
         .string: ["", "a", "ab", "B", "é", "e\u{301}", "影"],
@@ -27,8 +27,9 @@ import FetchIndexValues
         .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isIn, .contains, .beginsWith, .endsWith,
     ]
 
-    @Test(arguments: ValueType.allCases) func aPredicateHasTheSameResultForARecordAsForItsValues(type: ValueType) throws
-    {
+    @Test(arguments: ValueType.allCases) func aComparisonHasTheSameResultForARecordAsForItsValues(
+        type: ValueType
+    ) throws {
         let entity = Entity("Thing", [AttributeDescription("one", type), AttributeDescription("other", type)])
         let values = try #require(Self.values[type]) + [.null]
         var (compiledCount, holdCount) = (0, 0)

@@ -55,7 +55,7 @@ import FetchIndexValues
     }
 
     /// Records have decimal texts that `Decimal` wouldn't write, some of them damaged. Each order key must be that of
-    /// the value which `Decimal` reads. If `Decimal` can't read the text, making the key must throw.
+    /// the value that is read from the record. If reading the value throws, making the key must throw, too.
     @Test func unusualDecimalTextsHaveTheKeysOfTheirValues() throws {
         let texts = [
             "-0", "-0.00", "007", "1.50", ".5", "5.", "-.5", "0.0010", "1e3", "x", "", "-",
@@ -210,7 +210,7 @@ import FetchIndexValues
 
     /// Flips every bit in turn, and truncates the record at each length. Reading throws or returns a value. For every
     /// flipped bit, `RecordView` throws or `check` reports a defect.
-    @Test func damagedRecordsNeverTrap() throws {
+    @Test func flippedBitsOfARecordAreFoundAndTruncatedRecordsDoNotTrap() throws {
         var generator = SeededGenerator(seed: 3)
         let short = entity.attributes.map { attribute in
             attribute.type == .data ? .data(Data([1, 2])) : randomValue(attribute.type, using: &generator)

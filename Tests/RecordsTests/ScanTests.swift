@@ -45,7 +45,7 @@ import Testing
     private struct Fault: Error, Equatable { let isOfFinish: Bool }
 
     /// If threads finished after a failure, their work would be useless, and their errors could hide the first error.
-    @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
+    @Test(arguments: [1, 2, 4]) func theErrorOfAThreadIsNotHiddenByThoseOfFinishingThreads(threads: Int) throws {
         let test = try store(threads: threads)
         let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)
         let hasFailed = Mutex(false)
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// A scan of candidates reads them in blocks by object number, wherever their records are. It throws at the first
-    /// missing object.
+    /// A scan of candidates reads them in blocks, in the order of their object numbers. It throws at the first missing
+    /// object.
     @Test func aScanOfCandidatesThrowsAtAMissingObject() throws {
         let test = try store(threads: 4)
         let snapshot = try test.store.snapshot()

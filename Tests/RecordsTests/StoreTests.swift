@@ -178,7 +178,7 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try test.write { try $0.insert(0, second.span.bytes) } }
     }
 
-    @Test func theNumberOfADroppedEntityIsNotUsedAgain() throws {
+    @Test func aDroppedEntityThatIsAddedAgainGetsANewNumber() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")
         try test.write { try $0.insert(0, record.span.bytes) }
@@ -223,7 +223,7 @@ import FetchIndexValues
         }
     }
 
-    /// The folder has one of the files that a store leaves beside its data file.
+    /// The folder has one of the files that a store, or one of an older version, leaves beside its data file.
     @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithRemainingFilesOfAStoreMayBecomeAStore(
         name: String
     ) throws {
@@ -241,7 +241,7 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try Store(at: folder.path, model: TestStore.books) }
     }
 
-    @Test func theToolsOfLMDBReadAStore() throws {
+    @Test func twoToolsOfLMDBReadAStore() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         try test.write { try $0.insert(0, record.span.bytes) }

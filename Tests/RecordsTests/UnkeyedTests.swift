@@ -75,7 +75,7 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try withFirst(.max) }
     }
 
-    /// Writing the keys takes more memory than one transaction may hold. They are among other keys of the entity.
+    /// The keys are too many to be written in one transaction. They are among other keys of the entity.
     @Test func manyDeferredKeysAreWrittenInSeveralTransactions() throws {
         let end = String(repeating: "x", count: 400)
         func id(_ number: Int) -> String { "\(100_000 + number)\(end)" }
@@ -129,7 +129,8 @@ import FetchIndexValues
         }
     }
 
-    /// A lookup reports the lost record. The deferred keys can't be written, so no object of the entity can be inserted.
+    /// A lookup of a deferred key reports the lost record. The deferred keys can't be written, so no object of the
+    /// entity can be inserted.
     @Test func aLostRecordWithADeferredKeyIsReported() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()

@@ -62,7 +62,7 @@ final class WriteSeries {
         draft.beginCommit()
         var commits: [(Draft, UInt64)] = []
         for part in 0...(int(0...3) == 0 ? 1 : 0) {
-            // Two commits reach the disk together.
+            // Each part is sealed on its own, in the same transaction.
             if part > 0 {
                 commits.append((draft, try writer.seal()))
                 try writer.beginNextCommit(author: "second")

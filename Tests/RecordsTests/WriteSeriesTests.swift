@@ -1,8 +1,8 @@
 import FetchIndexTestSupport
 import Testing
 
-/// Random writes of all kinds against a plain dictionary. A refused write changes nothing, a dropped transaction
-/// changes nothing, and the log has exactly the changes of each commit that it reaches.
+/// Random insertions, updates and deletions against a plain dictionary. A refused write changes nothing, a dropped
+/// transaction changes nothing, and the log has exactly the changes of each commit that it reaches.
 @Suite struct WriteSeriesTests {
     @Test(arguments: 1...(TestSettings.isLong ? 60 : 10) as ClosedRange<UInt64>)
     func theStoreAndItsLogHaveExactlyTheCommittedWrites(seed: UInt64) throws {
@@ -11,7 +11,7 @@ import Testing
         #expect(series.refusedCount > 0 && series.outcomeCount > 0, "seed \(seed)")
     }
 
-    /// The log's limit holds whatever the size of a commit.
+    /// The log has a random limit, which is set again after five transactions.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func aLimitedLogHasExactlyTheChangesOfItsRemainingCommits(
         seed: UInt64
     ) throws {

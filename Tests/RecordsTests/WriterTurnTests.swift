@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// A store has only one writer and one build at a time, whichever thread has them.
+/// Writers and builds of one store, on one thread and on two.
 @Suite struct WriterTurnTests {
     private let test: TestStore
 
@@ -109,7 +109,7 @@ import Testing
         #expect(try store.beginBuild(limit: .zero) != nil)
     }
 
-    @Test func theMarkOfABuildStaysUntilItIsRemoved() throws {
+    @Test func theMarkOfABuildIsStoredAndRemovedWithoutACommit() throws {
         #expect(try test.store.snapshot().markedBuild() == nil)
         try test.write { try $0.markBuild(7) }
         #expect(try test.store.snapshot().markedBuild() == 7)

@@ -53,7 +53,8 @@ import FetchIndexValues
         }
     }
 
-    /// Bounds accept each of their values in every comparison. Except for decimals, they refuse many other values.
+    /// Bounds accept each of their values in tests for equality, in comparisons, and in tests for prefixes. Except for
+    /// decimals, they refuse many other values.
     @Test(arguments: ValueType.allCases) func boundsAcceptEachOfTheirValues(type: ValueType) throws {
         var generator = SeededGenerator(seed: 2)
         let entity = Entity("One", [AttributeDescription("value", type)])

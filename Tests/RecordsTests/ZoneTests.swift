@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Zones have bounds of all values of their objects, whatever is written.
+/// The bounds and counts of zones after writes, damage and repairs.
 @Suite struct ZoneTests {
     private static let entity = Entity(
         "Item",
@@ -24,7 +24,7 @@ import FetchIndexValues
     init() throws { test = try TestStore(model: Model(entities: [Self.entity])) }
 
     private func record(_ generator: inout SeededGenerator, near number: UInt64) throws -> [UInt8] {
-        // Most values are near the values of neighbours.
+        // Keys and sizes are near those of neighbours.
         var values = Self.entity.attributes.map { ZoneBoundsTests.value($0.type, &generator) }
         values[0] = .string("\(number)-\(UInt64.random(in: 0..<1 << 40, using: &generator))")
         values[1] = .integer(Int64(number) + Int64.random(in: 0...9, using: &generator))
@@ -207,8 +207,8 @@ import FetchIndexValues
         }
     }
 
-    /// A write removes a damaged zone. A scan then reads the zone's objects.
-    @Test func aWriteRemovesADamagedZone() throws {
+    /// An insertion into a damaged zone removes the zone. A scan then reads all objects.
+    @Test func anInsertionIntoADamagedZoneRemovesTheZone() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)
         var bytes = try zones()[0]!.encoded(at: key)

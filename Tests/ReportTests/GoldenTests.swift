@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexBenchmarkPage
 
-/// Pages equal stored files: the same store gives the same bytes on each machine. If FETCHINDEX_TEST_GOLDEN=FOLDER is
+/// Pages equal stored files, byte by byte. If FETCHINDEX_TEST_GOLDEN=FOLDER is
 /// set, the pages are written to that folder.
 @Suite struct GoldenTests {
     private static func url(_ name: String) throws -> URL {

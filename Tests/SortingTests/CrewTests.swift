@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aHelperWithoutALeaderReturnsImmediately() {
+    @Test func aHelperWithoutALeaderReturns() {
         let crew = Crew()
         crew.help()
         crew.lead {}

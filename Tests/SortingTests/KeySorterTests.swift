@@ -5,7 +5,8 @@ import FetchIndexTestSupport
 import Testing
 
 @Suite struct KeySorterTests {
-    /// Keys with long common prefixes. Each key ends in a 4-byte number, so that no key is a prefix of another.
+    /// Keys, many of them with common prefixes. Each key ends in a zero byte and a 4-byte number, so that no key is a
+    /// prefix of another.
     func keys(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
         (0..<count).map { number in
             let prefix = String(repeating: "section", count: Int.random(in: 0...3, using: &generator))

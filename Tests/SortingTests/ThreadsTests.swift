@@ -49,7 +49,7 @@ import Testing
 
     /// On one thread, `deliver` returns the answer to its own item. On two threads, it may return the answer to an
     /// earlier item, or nil.
-    @Test(arguments: [1, 2]) func deliverReturnsTheNewestAnswerIfAny(threads: Int) throws {
+    @Test(arguments: [1, 2]) func deliverReturnsAscendingAnswers(threads: Int) throws {
         var answers: [Int?] = []
         try Threads.pipe(threads, capacity: 2) { deliver in
             for number in 0..<1000 { answers.append(try deliver(number)) }

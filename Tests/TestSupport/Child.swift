@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A program that runs beside the tests. It inherits at most standard error, and blocks no signals. A `Process` of
-/// Foundation could inherit the pipes of tests that run at the same moment. A test that reads such a pipe to its end
-/// would then wait until the program ends.
+/// A program that runs beside the tests. Of descriptors, it inherits at most standard error. It blocks no signals. A
+/// `Process` of Foundation could inherit the pipes of tests that run at the same moment. A test that reads such a pipe
+/// to its end would then wait until the program ends.
 package final class Child {
     package struct NotStarted: Error { package let program: String }
 
@@ -32,7 +32,7 @@ package final class Child {
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         #if canImport(Glibc)
-            // Closes all descriptors that may be open: a run of all tests has hundreds of them.
+            // Closes the descriptors below 65,536, or below a lower limit: a run of all tests has hundreds of them.
             let count = min(sysconf(Int32(_SC_OPEN_MAX)), 1 << 16)
             for file in 3..<Int32(count) { posix_spawn_file_actions_addclose(&actions, file) }
             posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))

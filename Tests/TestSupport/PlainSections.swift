@@ -35,8 +35,8 @@ package enum PlainSectionValue: Hashable, Comparable {
 
 /// Sorts rows and groups them into sections in plain Swift, as an oracle for tests.
 ///
-/// `isBefore` is a total order of the rows. Sections with the same name or count are in the order of their values. If
-/// `value` is nil, the result is one section with an empty name.
+/// `isBefore` is a total order of the rows. Sections with the same count are in the order of their values. If `value`
+/// is nil, the result is one section with an empty name.
 package func plainSections<Row>(
     of rows: [Row], by isBefore: (Row, Row) -> Bool, in value: ((Row) -> PlainSectionValue)?, _ order: PlainSectionOrder
 ) -> [(name: String, rows: [Row])] {

@@ -6,7 +6,7 @@ package enum TestSettings {
     package static let seed = UInt64(number("SEED") ?? 0)
     /// The number of rows in the exhaustive small cases.
     package static let rows = number("ROWS") ?? 3
-    /// The number of batches that `ScenarioTests` checks with eight seeds. With four seeds, it checks half as many.
+    /// The least number of batches that `ScenarioTests` checks with eight seeds. With four seeds, it is half of that.
     package static let batches = number("BATCHES") ?? 1_000
     /// Determines how often tests kill a process; nil for each test's default.
     package static let kills = number("KILLS")

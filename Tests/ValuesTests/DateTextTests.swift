@@ -53,9 +53,9 @@ import Testing
         #expect(Value(text, as: .date) == nil)
     }
 
-    /// A date is read from a text, and printed with all digits and with milliseconds. The printed dates are never later
-    /// than the text.
-    @Test(arguments: 1...5) func fractionsOfSecondsAreNeverRoundedUp(seed: UInt64) throws {
+    /// A date is read from a text, and printed with all digits and with milliseconds. The printed dates must not be
+    /// later than the text.
+    @Test(arguments: 1...5) func fractionsOfSecondsAreNotRoundedUp(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<3000 {
             let year = Int.random(in: 1000...9999, using: &generator)

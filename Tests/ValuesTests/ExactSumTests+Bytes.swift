@@ -9,8 +9,7 @@ extension ExactSumTests {
     /// For a sum of one integer, the fast path returns that integer. It returns nil for multiples of 2^32, 0 included,
     /// and for magnitudes of 2^63 or more, which only the general path decodes. It also returns nil for truncated
     /// bytes.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func theFastPathOfSmallIntegersAgreesWithTheGeneralOne(seed: UInt64)
-    {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func theFastPathDecodesSumsOfOneSmallInteger(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var numbers = [0, 1, 1 << 32, 1 << 53, 1 << 62, .max].flatMap { (number: Int64) in
             [number, -number, number - 1, 1 - number]

@@ -39,7 +39,7 @@ import Testing
         #expect(number("1e-128", \.isDecimal) == false && number("1e200", \.isDecimal) == false)
     }
 
-    @Test(arguments: 1...5) func aTextIsADoubleIfAndOnlyIfADoublePrintsItsDigits(seed: UInt64) {
+    @Test(arguments: 1...5) func textsThatDoublesPrintAreDoublesAndFiveOthersAreNot(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2000 {
             let value = Double(bitPattern: .random(in: .min ... .max, using: &generator))

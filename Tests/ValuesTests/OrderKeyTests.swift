@@ -127,7 +127,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         }
     }
 
-    @Test func decimalsOfAnySizeReadBackAndCompareInOrder() throws {
+    @Test func decimalsFromTheLeastToTheGreatestReadBackAndCompareInOrder() throws {
         let decimals: [Decimal] = [
             -.greatestFiniteMagnitude, -12_300, -12.3, -0.001, -.leastNonzeroMagnitude, 0, .leastNonzeroMagnitude,
             0.001, 0.0011, 1.5, 99, 100, .greatestFiniteMagnitude,

@@ -88,7 +88,7 @@ internal import FetchIndex
             report(kind, fault, 200, "it makes more calls than this test expects")
         }
 
-        /// Prepares the store so that a step of a kind writes.
+        /// Prepares the store so that a step of a kind usually writes.
         private func prepare(_ kind: Script.Kind) throws {
             switch kind {
             case .open, .openSorted: try performer.perform(.deleteCaches(nil))

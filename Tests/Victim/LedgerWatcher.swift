@@ -2,7 +2,7 @@ internal import FetchIndexFaultScript
 internal import FetchIndex
 internal import Foundation
 
-/// Follows orders only by their reported changes, until it's told to stop. Each list must then equal the newly computed
+/// Follows orders by their reported changes, until it's told to stop. Each list must then equal the newly computed
 /// order.
 struct LedgerWatcher {
     private let arguments: VictimArguments

@@ -8,7 +8,7 @@ import FetchIndexRecords
     /// Performs the steps of a script, and acknowledges each step by a line: its number, the commit after it, and the
     /// store's last transaction. If `trace` is given, the file system calls and the acknowledgements are also written
     /// to that file. If `die` is given, the process is killed at the call with this number, which counts from 0; with
-    /// `half`, in the middle of the call's write.
+    /// `half`, in the middle of the call if it is a write.
     struct ScriptRun {
         private let arguments: VictimArguments
         private let script: Script

@@ -6,7 +6,7 @@ import GRDB
 import Stores
 
 // Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows. If
-// a cached order answers the question, the peer has an index that covers it. If a question concerns FetchIndex alone,
+// a cached order answers the question, the peer has an index for it. If a question concerns FetchIndex alone,
 // its second side, if any, is FetchIndex used in another way, and has the name of that way.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
@@ -21,8 +21,8 @@ func quick(_ seconds: Int) -> Benchmark.Configuration {
 }
 
 /// Returns the configuration of a slow question. For at most 10,000 rows it has up to 20 iterations, because each takes
-/// only milliseconds and the first ones take longer. For more rows, a brief run has no warm-up. Its slower first
-/// iteration doesn't count: it reports the median, which for two iterations is the time of the faster one.
+/// only milliseconds and the first ones take longer. For more rows, a brief run has no warm-up. A slower first
+/// iteration hardly matters: the run reports the median, which for two iterations is the time of the faster one.
 func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief && rows > 10_000 ? 0 : 1,
@@ -195,7 +195,7 @@ func build(_ stores: Stores) {
     }
 }
 
-/// Catches up a cache that is 1,000 random changes behind; the other side rebuilds the cache.
+/// Catches up a cache that is 1,000 random changes behind; for comparison, rebuilds the cache.
 func catchUp(_ stores: Stores) {
     let rows = stores.rows
     for (name, durability) in [("", Durability.none), (" (durable)", .full)] where durability == .none || !isBrief {

@@ -87,7 +87,7 @@ private func durableSave(_ stores: Stores) {
     }
 }
 
-/// Measures an unsaved edit of one row until its change batch is delivered. The other side is a durable save of one row
+/// Measures an unsaved edit of one row until its change batch is delivered. For comparison, a durable save of one row
 /// without a controller.
 private func unsavedEdit(_ stores: Stores) {
     let rows = stores.rows

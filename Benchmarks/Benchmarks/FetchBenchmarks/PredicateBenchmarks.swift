@@ -84,7 +84,7 @@ private func scan(_ stores: Stores, _ name: String, _ format: String, _ conditio
                 try Int64.fetchAll(
                     try database.cachedStatement(sql: "SELECT rowid FROM package NOT INDEXED WHERE \(condition)"))
             }
-            require(found == 0 || ids.count == found, "both must find the same rows: \(ids.count), \(found)")
+            require(found == 0 || ids.count == found, "both must find as many rows: \(ids.count), \(found)")
         }
     } setup: {
         queue = try stores.database()
@@ -104,7 +104,7 @@ func rangeCount(_ stores: Stores) {
         for _ in benchmark.scaledIterations {
             found = try context!.count(for: request)
         }
-        require(abs(found * 2 - stores.rows) < stores.rows / 10, "half of the rows must be counted: \(found)")
+        require(abs(found * 2 - stores.rows) < stores.rows / 10, "about half of the rows must be counted: \(found)")
     } setup: {
         let container = try stores.container()
         try container.withOrder(OrderDefinition(entity: "Package", sortKeys: [SortKey("size")]), cache) { _ in }
@@ -124,7 +124,7 @@ func rangeCount(_ stores: Stores) {
                     try database.cachedStatement(sql: "SELECT COUNT(*) FROM package WHERE size > ?"),
                     arguments: [2630])
             }
-            require(found == 0 || count == found, "both must count the same rows")
+            require(found == 0 || count == found, "both counts must be equal")
         }
     } setup: {
         queue = try stores.database()
@@ -135,7 +135,7 @@ func rangeCount(_ stores: Stores) {
     }
 }
 
-/// Parses a predicate; the peer prepares a statement with the same condition.
+/// Parses a predicate; the peer prepares a statement with a similar condition.
 func parse() {
     Benchmark("parse a predicate | 1 | ours", configuration: quick(2)) { benchmark in
         for _ in benchmark.scaledIterations {

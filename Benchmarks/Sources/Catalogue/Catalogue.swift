@@ -1,7 +1,7 @@
 /// A generated catalogue of packages. The same seed gives the same rows on every machine.
 ///
-/// Names are about as long as Debian's package names (about 15 bytes on average, at most 40). The sizes of the 260 sections follow Zipf's
-/// law, the largest first.
+/// Names are about as long as Debian's package names (about 15 bytes on average, at most 40). The sizes of the 260
+/// sections roughly follow Zipf's law, the largest first.
 public struct Catalogue {
     public struct Row {
         public var name: String

@@ -30,8 +30,8 @@ public struct Stores: Sendable {
     }
 
     private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
-    /// The file that marks a complete folder. Its name changes when a new version of `prepare` makes more than the old
-    /// one.
+    /// The file that marks a complete folder. Its name must change when a new version of `prepare` makes more than the
+    /// old one.
     private var donePath: String { folder.appendingPathComponent("done 2").path }
 
     /// The file with the rows as comma-separated values. It only exists for shapes of files.
@@ -104,7 +104,7 @@ public struct Stores: Sendable {
                 insertion.setUncheckedArguments(Shape.arguments(row))
                 try insertion.execute()
             }
-            // For shuffled files, only the creation of the index is measured, so it isn't created here.
+            // For shuffled files, the benchmark of builds creates the index.
             if shape != .shuffledFiles { try database.execute(sql: shape.createIndex) }
         }
     }

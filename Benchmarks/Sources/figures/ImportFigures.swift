@@ -43,7 +43,7 @@ struct ImportFigures {
         var peer = 0.0
     }
 
-    /// Measures both sides once. The sides take turns in being first. The tool is first in round 0.
+    /// Measures both sides in one round. The sides take turns in being first. The tool is first in round 0.
     private func round(_ number: Int, _ shape: Shape, _ catalogue: String, in folder: URL) throws -> Times {
         let store = folder.appendingPathComponent("store \(number)")
         let database = folder.appendingPathComponent("peer \(number).sqlite").path
@@ -92,7 +92,7 @@ struct ImportFigures {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
-        // Otherwise one side would wait for the disk to write the other side's data.
+        // Otherwise one side could wait for the disk to write the other side's data.
         sync()
         let time = try ContinuousClock().measure {
             try process.run()

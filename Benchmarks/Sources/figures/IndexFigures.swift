@@ -72,7 +72,7 @@ private final class Saver {
     private let objects: [ManagedObject]
     private var next: Int
 
-    /// Savers with different start numbers give objects different values.
+    /// Two savers of a store get start numbers so far apart that the second one sets other names.
     init(_ container: PersistentContainer, _ rows: Int, from start: Int) throws {
         next = start
         self.container = container

@@ -1,5 +1,5 @@
-/// Calls the bodies in turn, and returns the median time of each in microseconds. Taking turns makes a slow phase of the machine affect
-/// all of them.
+/// Calls the bodies in turn, and returns the median time of each in microseconds. Because of the turns, a slow phase of
+/// the machine usually affects all of them.
 func medians(rounds: Int, _ bodies: [() throws -> Void]) throws -> [Double] {
     var times = Array(repeating: [Double](), count: bodies.count)
     for _ in 0..<rounds {

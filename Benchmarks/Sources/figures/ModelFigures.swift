@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// A result that this program measures because the benchmark harness can't.
+/// A result of this program.
 struct Figure: Encodable {
     let question: String
     let rows: Int

@@ -102,8 +102,8 @@ struct RelationshipFigures {
             figure(
                 "warm fetch of an order through a path, divided by one without", warm[1] / warm[0], limit: 1.1, "times"),
             figure("its build, divided by one without", builds.path / builds.plain, limit: 1.5, "times"),
-            // The limit applies only to many rows: the time of the scan depends on the number of rows, that of the
-            // search doesn't.
+            // The limit applies only to many rows: the time of the scan grows with the number of rows, that of the
+            // search hardly.
             figure(
                 "author.name == 'x' without an order, divided by a scan", searches.path / searches.scan,
                 limit: rows < 1_000_000 ? nil : 0.01, "times"),

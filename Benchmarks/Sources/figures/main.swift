@@ -6,10 +6,10 @@ import Stores
 // usage: figures ROWS...
 //     prints measurements as JSON. For each of ROWS: memory, sizes, changes of the model, and indexes. For each number
 //     in FETCHINDEX_BENCHMARK_ROWS: aggregates and large saves. For the largest of these numbers that is at most a
-//     million: imports and, unless the run is brief, relationships
+//     million, or a million if none is: imports and, unless the run is brief, relationships
 
-/// The anonymous memory of this process in bytes, which doesn't include pages of the mapped file; 0 if the system isn't
-/// Linux.
+/// The anonymous memory of this process in bytes, which doesn't include pages of the mapped file; 0 if it's unknown, as
+/// on other systems than Linux.
 func privateBytes() -> Int {
     guard let text = try? String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {

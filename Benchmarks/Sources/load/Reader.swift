@@ -5,8 +5,8 @@ import Stores
 
 /// Reads rows at random positions for some seconds. Prints the number of rows per second of the clock, the number per
 /// second of its processor time, and the number of times that it opened the order in the newest state, which may be the
-/// same state again. On a busy machine, only the second number shows the cost of a writer. At each 256th read, the
-/// reader checks that the row sorts after the preceding row of the order, or equally.
+/// same state again. On a busy machine, the second number shows the cost of a writer better. At each 256th read, the
+/// reader checks that the row doesn't sort before the preceding row of the order.
 struct Reader {
     private let store: URL
     private let seconds: Double

@@ -3,7 +3,8 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Saves changes at a steady rate for some seconds. Prints the number of saves, and their median and maximum times in milliseconds.
+/// Saves 100 changes for each of the given seconds, at that rate if the machine keeps up. Prints the number of saves,
+/// and their median and maximum times in milliseconds.
 struct Writer {
     private let store: URL
     private let seconds: Double

@@ -5,9 +5,9 @@ import Stores
 //     measures one reader alone, one reader with a writer, and eight readers with a writer, SECONDS each
 //
 // Readers read rows with their records at random positions of a cached order, and advance to the newest state about ten
-// times a second. The writer saves 100 changes a second. Each save is a durable commit of a random row's name or size,
-// through a context with a live controller, which keeps the cache current. The writer and each reader are separate
-// processes.
+// times a second. The writer saves up to 100 changes a second. Each save is a durable commit of a random row's name or
+// size, through a context with a live controller, which keeps the cache current. The writer and each reader are
+// separate processes.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {

@@ -8,7 +8,7 @@ import Stores
 for argument in CommandLine.arguments.dropFirst() {
     guard let rows = Int(argument) else { fatalError("usage: prepare ROWS...") }
     // Everything for one number of rows is made concurrently, and file paths are generated while packages are written.
-    // Otherwise a processor would be idle while a task waits for the disk or for another task.
+    // Otherwise a processor could be idle while a task waits for the disk or for another task.
     try await withThrowingTaskGroup(of: Void.self) { group in
         if rows <= 1_000_000 { group.addTask { _ = FileCatalogue.rows(rows, isShuffled: false) } }
         for shape in Shape.allCases where shape == .packages || rows <= 1_000_000 {

@@ -6,7 +6,7 @@ import Foundation
 /// used in another way don't show the machine's speed.
 ///
 /// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other
-/// processes, and the best result counts. A program that became slower is slower in each process.
+/// processes, and the best result counts. A program that became slower should be slower in each process.
 struct Comparison {
     /// Changes up to this one don't count. If the spread of a line's measurements is larger, changes up to the spread
     /// don't count.

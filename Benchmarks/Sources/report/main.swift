@@ -9,7 +9,7 @@ import Foundation
 
 /// The times of one benchmark in seconds, by percentile.
 ///
-/// The harness's JMH file leaves out times of two seconds and more. Its CSV for InfluxDB has all times, in nanoseconds.
+/// The times are read from the harness's CSV for InfluxDB, because its JMH file left out times of two seconds and more.
 struct Result {
     let name: String
     var seconds: [Int: Double] = [:]

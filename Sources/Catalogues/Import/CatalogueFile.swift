@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// An opened file, whose rows can be read more than once.
+/// An opened file, whose rows can be read more than once before `endSampling`.
 struct CatalogueFile {
     private let format: CatalogueFormat
     private let input: CatalogueInput

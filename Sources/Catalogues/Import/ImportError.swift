@@ -36,8 +36,8 @@ package struct ImportStopped: Error {
     package enum Saved {
         /// All rows were in one transaction, which is dropped.
         case nothing
-        /// This number of rows was saved, all from before the error. In all, `unlinked` of their links couldn't be made,
-        /// because the linked rows hadn't been read.
+        /// This number of rows was saved, all from before the error. In all, `unlinked` of their links couldn't be
+        /// made, because the linked rows hadn't been read.
         case rows(Int, unlinked: Int)
         /// All rows, but without the links to rows that didn't arrive.
         case withoutLinks
@@ -45,6 +45,6 @@ package struct ImportStopped: Error {
 
     package let cause: any Error
     package let saved: Saved
-    /// Whether the entity still has no objects, so that its attributes can get other types.
+    /// Whether the entity had no objects before the import, and got none from it.
     package let isEntityEmpty: Bool
 }

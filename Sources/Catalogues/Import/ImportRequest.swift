@@ -39,7 +39,7 @@ package struct ImportRequest: Sendable {
     /// Whether lists and objects of JSON lines are read as JSON text.
     package var areListsText = false
     /// The largest share of the entity's objects that may be deleted because the file lacks them, in per cent. If nil,
-    /// such objects stay; otherwise the import is a single transaction.
+    /// such objects stay; otherwise all rows are written in a single transaction.
     package var mostDeleted: Int?
     package var threads = Threads.available
 

@@ -75,7 +75,7 @@ struct RelatedColumns {
         if !owner.isKeyed, !owner.isOnly(links.giver), let place = storePlace ?? idPlace {
             throw UnreadableField(
                 place: place,
-                reason: "its numbers are from another store than the numbers of earlier rows", remedy: .key)
+                reason: "the row is from another store than earlier rows", remedy: .key)
         }
         if links.fileNumber == nil, owner.source(of: entity) != nil, let place = idPlace ?? storePlace {
             throw UnreadableField(

@@ -138,8 +138,8 @@ struct RowConverter {
         builder.appendInteger(number)
     }
 
-    /// Appends a double that prints the same digits again, or a decimal of at most 38 digits, without making a `Value`.
-    /// Returns false for other texts.
+    /// Appends a double that prints the same digits again, or a number for which `NumberText.isDecimal` is true.
+    /// Doesn't make a `Value`. Returns false for other texts.
     private mutating func appendNumber(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
         let field = row[column]
         if type == .double {

@@ -26,7 +26,7 @@ struct RowReading {
         do {
             try source.forEachRow({ try append($0, deliver) }, bad: { try note($0, deliver) })
         } catch let error where error is BadInput || error is UnreadableFile {
-            // Delivers the rows before the bad one.
+            // Delivers the rows before the error.
             try deliverBatch(deliver)
             throw error
         }

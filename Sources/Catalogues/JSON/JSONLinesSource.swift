@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
-/// JSON lines: one object per line. The columns are the members of the sampled lines and the known columns, in
-/// alphabetical order. A member that a line lacks is an absent field.
+/// JSON lines: one object per line. The columns are the members of the sampled lines and the known columns,
+/// sorted by name. A member that a line lacks is an absent field.
 package final class JSONLinesSource: RowSource {
     private static let sampledLines = 1000
 
@@ -23,7 +23,7 @@ package final class JSONLinesSource: RowSource {
         if types.isEmpty {
             throw fault
                 ?? UnreadableFile(
-                    path: input.path, reason: "has no objects with members; each line must be a JSON object",
+                    path: input.path, reason: "has no objects with members in its first lines",
                     isEmpty: true)
         }
         columns = Set(types.keys).union(told.names).sorted()
@@ -39,7 +39,7 @@ package final class JSONLinesSource: RowSource {
 
     private struct Sampled: Error {}
 
-    /// Reads the sample. Returns the error of its first bad line, if any. The caller throws this error if no columns
+    /// Reads the sample. Returns the error of its first bad line, if any. The caller throws this error if no members
     /// are found: no row would be read, so the error wouldn't be reported otherwise.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?

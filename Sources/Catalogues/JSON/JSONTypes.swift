@@ -4,7 +4,7 @@ internal import FetchIndexValues
 ///
 /// A member of numbers is an integer if all are written as whole numbers and fit; otherwise a double if doubles print
 /// the digits of all of them again, because most readers of JSON use doubles; otherwise a decimal; otherwise a text of
-/// digits. A key is never a double or a boolean. Members whose values differ in kind are text.
+/// digits. A key is never a double or a boolean. A member with texts, or with numbers and booleans, is text.
 struct JSONTypes {
     private struct Kinds: OptionSet {
         let rawValue: UInt8

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 
-/// Reads a file, decompressed, in pieces. A UTF-8 byte-order mark at its start is skipped; a file with a UTF-16
-/// byte-order mark is refused.
+/// Reads an input in pieces, and decompresses files and pipes. A UTF-8 byte-order mark at the start is skipped; an
+/// input with a UTF-16 byte-order mark is refused.
 package final class FileReader {
     let path: String
     /// The length of the stored file in bytes; 0 if it is unknown.

@@ -1,8 +1,8 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// The bytes of a pipe. Several readers may read its beginning, and the last one reads it to the end. Until replaying
-/// ends, bytes that were read are retained in memory or, beyond a limit, in an unnamed temporary file.
+/// The bytes of a pipe. Several readers may read them until replaying ends; then one reader can continue. Until then,
+/// bytes that were read are retained in memory or, beyond a limit, in an unnamed temporary file.
 final class ReplayedBytes {
     private let source: any ByteSource
     /// The maximum number of bytes retained in memory.

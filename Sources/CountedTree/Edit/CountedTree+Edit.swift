@@ -38,9 +38,10 @@ extension CountedTree {
     /// Applies edits to the tree in one descent, and returns the outcome of each. The keys of the edits must ascend
     /// strictly; throws `TreeError` if they don't, since edits may come from a damaged log. O(k log n) for k edits.
     ///
-    /// A node that grows too large is split into as many nodes as needed. A changed node that is less than a quarter
-    /// full is merged with a neighbour below the same branch if both fit into one node and the branch doesn't become
-    /// too long. If the tree is in a fork and the edits are many, the crew's two threads can share the work.
+    /// A node that grows too large is split into as many nodes as needed. A changed node that isn't split and is less
+    /// than a quarter full is merged with a neighbour below the same branch if both fit into one node and the branch
+    /// doesn't become too long. If the tree is in a fork and the edits are many, the crew's two threads can share the
+    /// work.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {
@@ -66,7 +67,7 @@ extension CountedTree {
         return try fork.apply(finds)
     }
 
-    /// Adds an entry; returns false if the tree has the key. O(log n).
+    /// Adds an entry with an empty summary; returns false if the tree has the key. O(log n).
     @discardableResult
     package mutating func insert(_ key: [UInt8], weight: Int = 1) throws -> Bool {
         try !wasPresent(key, .insert(weight: weight))
@@ -76,7 +77,7 @@ extension CountedTree {
     @discardableResult
     package mutating func remove(_ key: [UInt8]) throws -> Bool { try wasPresent(key, .remove) }
 
-    /// Changes the weight of an entry; returns false if the tree lacks the key. O(log n).
+    /// Changes the weight of an entry, and empties its summary; returns false if the tree lacks the key. O(log n).
     @discardableResult
     package mutating func setWeight(_ weight: Int, of key: [UInt8]) throws -> Bool {
         try wasPresent(key, .update(weight: weight))

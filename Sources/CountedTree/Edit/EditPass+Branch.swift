@@ -120,7 +120,7 @@ extension EditPass {
         return .changed(measure, isUnderfull: isUnderfull)
     }
 
-    /// Rewrites a branch whose children were emptied or split, or in which a summary has another length than before.
+    /// Rewrites a branch of which a child was emptied or split, or in which a summary has another length than before.
     private func rewrite(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome {

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 
 extension EditPass {
-    /// The minimum number of edits to share. For fewer edits, passing them to another thread costs more than it saves.
+    /// The minimum number of edits to share with another thread.
     private static let fewestForThreads = 256
     /// The maximum number of edits in a part, unless a single child has more. A part is some successive children of the
     /// branch, with the edits below them; one thread edits the whole part.
@@ -10,7 +10,7 @@ extension EditPass {
 
     /// The parts that one thread has edited.
     private final class Share {
-        /// The old nodes, for this thread. Each part has its own fork over them.
+        /// The old nodes, in a store for this thread. Each part has its own fork over them.
         let store: any NodeStore
         var pass: EditPass
         var parts: [(number: Int, children: ArraySlice<EditedChild>, fork: ForkNodeStore)] = []
@@ -21,8 +21,8 @@ extension EditPass {
         }
     }
 
-    /// Applies the edits below a branch's children on the two threads of the crew. Returns false, without changing
-    /// anything, if `crew` is nil, if the edits or children are too few, if the tree isn't in a fork, or if only one
+    /// Applies the edits below a branch's children on the two threads of the crew. Returns false, without changing the
+    /// tree, if `crew` is nil, if the edits or their parts are too few, if the tree isn't in a fork, or if only one
     /// thread may read its nodes. Each part of the edits has its own fork, so the resulting nodes don't depend on which
     /// thread is faster; but their numbers may have gaps.
     mutating func editWithCrew(_ children: inout [EditedChild], level: Int) throws -> Bool {

@@ -90,10 +90,10 @@ struct EditPass {
         var pieces = pieces
         while true {
             root.level += 1
-            // Two keys always fit into a node, so each level has fewer nodes than the level below it, unless damage
-            // made separators too long.
+            // Two cells fit into a node, so each level has fewer nodes than the level below it, unless damage made
+            // separators or summaries too long.
             guard root.level <= NodeLayout.maximumLevel else {
-                throw TreeError.corrupted(node: root.node, "its keys are too long")
+                throw TreeError.corrupted(node: root.node, "its keys or summaries are too long")
             }
             root.node = try store.allocate()
             root.measure = .zero

@@ -53,7 +53,7 @@ extension NodeStore {
             return key.count < length
         }
         guard key.count == length else {
-            throw TreeError.corrupted(node: view.node, "a long key's overflow nodes lack \(length - key.count) bytes")
+            throw TreeError.corrupted(node: view.node, "a long key has \(key.count) bytes instead of \(length)")
         }
         return key
     }

@@ -9,8 +9,7 @@ package struct Measure: Equatable, Sendable {
     }
 
     package static let zero = Measure(count: 0, weight: 0)
-    /// The upper bound of counts and weights: more than a store can hold, and small enough that sums over a node's
-    /// slots can't overflow.
+    /// The upper bound of counts and weights, small enough that sums over a node's slots can't overflow.
     package static let limit: UInt64 = 1 << 40
 
     static func += (left: inout Measure, right: Measure) {

@@ -20,11 +20,11 @@
 /// - A key is assembled from at most log2(n) + 1 cells.
 /// - Keys ascend, so a key shares at least as much with the key before it as with its base: a reader of all keys in
 ///   order assembles each key from the one before it.
-/// - A binary search looks at a key only if its base is less than the wanted key, and knows the common prefix of the
-///   base and the wanted key. If the key shares more than that with its base, it's less than the wanted key; if it
-///   shares less, it's greater; only if it shares as much, bytes are compared. This is offset-value coding (Conner
-///   1977; Graefe and Do, Offset-value coding in database query processing, 2023). It requires that the node has
-///   equally many bytes of each long key.
+/// - A binary search looks at a key with a base only if the base is less than the wanted key, and knows the common
+///   prefix of the base and the wanted key. If the key shares more than that with its base, it's less than the wanted
+///   key; if it shares less, it's greater; only if it shares as much, bytes are compared. This is offset-value coding
+///   (Conner 1977; Graefe and Do, Offset-value coding in database query processing, 2023). It requires that the node
+///   has equally many bytes of each long key.
 ///
 /// The end of a cell counts from the start of the first cell; its highest bit marks a long key, which has more bytes
 /// than `maximumInlineKey`. Only weighted trees have weights, and only trees with a summarizer have summaries. A leaf
@@ -91,14 +91,14 @@ enum NodeLayout {
     /// The length up to which cells with ascending keys are added to a node of `slotCount` slots. The rest of the node
     /// is room for changes: if filled nodes had no room, nearly every first change of a node would split it. A removal
     /// may need room too, since the keys after the removed one get other bases. The first two cells may use the whole
-    /// node, so that a branch has at least two children.
+    /// node, so that a filled branch has at least two children.
     static func filledLength(behind slotCount: Int, capacity: Int) -> Int {
         slotCount < 2 ? capacity : capacity - capacity / 16
     }
 
     /// The length of the longest key that is stored whole in its node. Of a longer key, the node has this many bytes
-    /// and a reference to the rest. A cell without a summary takes at most a quarter of a node, so that the halves of a
-    /// split always fit. In a tree with summaries, two cells fit into a node.
+    /// and a reference to the rest. A cell without a summary takes at most a quarter of a node. In a tree with
+    /// summaries, two cells fit into a node if the summaries leave room for them.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)

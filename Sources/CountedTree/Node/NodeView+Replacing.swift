@@ -37,7 +37,7 @@ final class LeafBuffer {
 }
 
 /// Writes a leaf's cells with changes into the bytes of a new leaf. Each old key is read at most once, in order. Two
-/// keys are compared only if the cells don't show how long their common prefix is.
+/// old keys are compared only if neither is the base of the other.
 private struct LeafRewrite {
     /// The new leaf, with room for `capacity` bytes and padding.
     private let node: UnsafeMutableRawPointer
@@ -115,7 +115,7 @@ private struct LeafRewrite {
     }
 
     /// Fast path for old cells: copies cells until one has a long key or a key of 255 bytes or more, is damaged or
-    /// may not fit; `copyOldCell` handles such a cell. Small changes spend most of their time in this loop.
+    /// may not fit; `copyOldCell` handles such a cell.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart
@@ -150,8 +150,8 @@ private struct LeafRewrite {
             let length = shared.append(min(withOld, common))
             if headLength > 0 { output.append(headLength, padded: cells + start) }
             output.append(shortShared: length)
-            // Most bytes are read from the cell instead of `oldKey`: bytes that were just written to `oldKey` in words
-            // of other sizes are slow to read.
+            // Bytes that the cell has are read from it instead of `oldKey`: bytes that were just written to `oldKey` in
+            // words of other sizes are slow to read.
             if length < ownShared { output.append(ownShared &- length, padded: oldKey + length) }
             let skipped = max(0, length &- ownShared)
             output.append(restLength &- skipped, padded: rest + skipped)

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-/// Reads a node's bytes in place. Every offset is checked before it's used.
+/// Reads a node's bytes in place. Offsets that it reads there are checked before they're used.
 struct NodeView: ~Escapable {
     /// The node's bytes up to the end of its last cell, without a store's padding.
     let bytes: RawSpan
@@ -51,7 +51,7 @@ struct NodeView: ~Escapable {
         let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: cellsStart - 2, as: UInt16.self))
         let end = cellsStart + Int(lastEnd & ~NodeLayout.longKeyMark)
         guard end <= bytes.byteCount else {
-            throw TreeError.corrupted(node: node, "slot \(slotCount - 1) reaches outside of it")
+            throw TreeError.corrupted(node: node, "slot \(slotCount - 1) has an impossible cell")
         }
         self.bytes = bytes.extracting(first: end)
     }
@@ -96,7 +96,7 @@ struct NodeView: ~Escapable {
             restRange: Range(uncheckedBounds: (restStart, end)), hasLongKey: hasLongKey)
     }
 
-    private func outside(_ slot: Int) -> TreeError { .corrupted(node: node, "slot \(slot) reaches outside of it") }
+    private func outside(_ slot: Int) -> TreeError { .corrupted(node: node, "slot \(slot) has an impossible cell") }
 
     private func summaryLength(before offset: Int) -> Int {
         Int(number16(at: offset - NodeLayout.summaryLengthLength))
@@ -249,8 +249,7 @@ struct NodeView: ~Escapable {
     }
 
     /// Finds the first slot of `slots` whose measure, added to the measures of the earlier slots of `slots`, exceeds
-    /// `limit`. Returns the end of `slots` if the sum of all is within `limit`. Descents spend most of their time in
-    /// this loop.
+    /// `limit`. Returns the end of `slots` if the sum of all is within `limit`. Descents run this loop in each branch.
     private func slot(past limit: Measure, in slots: Range<Int>) throws(TreeError) -> (slot: Int, before: Measure) {
         let isWeighted = form.isWeighted
         let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)
@@ -260,7 +259,7 @@ struct NodeView: ~Escapable {
         for slot in slots {
             let end = Int(rawEnd(of: slot) & ~NodeLayout.longKeyMark)
             guard start + fixedLength <= end, cellsStart + end <= bytes.byteCount else {
-                throw TreeError.corrupted(node: node, "slot \(slot) reaches outside of it")
+                throw TreeError.corrupted(node: node, "slot \(slot) has an impossible cell")
             }
             let count = isLeaf ? 1 : number(at: cellsStart + start + 8)
             let weight = isWeighted ? number(at: cellsStart + start + weightOffset) : count

@@ -193,7 +193,7 @@ struct NodeWriter {
         StoredKey(bytes: Array(cells[slots[slot].keyStart..<slots[slot].end]), isLong: slots[slot].hasLongKey)
     }
 
-    /// A range of cells that fit into one node, and the length of that node in bytes.
+    /// A range of cells for one node, and the length of that node in bytes.
     struct Cut {
         var slots: Range<Int>
         var byteCount: Int

@@ -1,5 +1,5 @@
-/// Copies and compares short byte strings in whole words, so padding must follow the bytes. All of it is inlined: a
-/// call per string would cost more than copying its bytes.
+/// Copies and compares short byte strings in whole words, so padding must follow the bytes. The functions are inlined,
+/// to save a call per string.
 enum PaddedBytes {
     /// The length of the padding that must follow both the source and the target of a copy, and compared bytes.
     static let padding = 32

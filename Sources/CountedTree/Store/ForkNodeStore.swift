@@ -11,7 +11,7 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
-    /// The number of the next new node, and the distance to the number after it; nil if numbers have no gaps.
+    /// The number of the next new node, and the distance to the number after it; nil if the next number is `nextNode`.
     private var numbering: (next: NodeNumber, step: NodeNumber)?
     /// The store that `base.another()` returned, kept for later calls of `another`.
     private var otherBase: (any NodeStore)?
@@ -22,7 +22,7 @@ package final class ForkNodeStore: NodeStore {
         self.nextNode = base.nextNode
     }
 
-    /// Creates the fork with the index `number` among `count` forks over the same nodes, which will all be published to
+    /// Creates the fork with the index `number` among `count` forks over the same nodes, which are to be published to
     /// one store. Their new nodes have different numbers.
     init(over base: any NodeStore, number: Int, of count: Int) {
         self.base = base

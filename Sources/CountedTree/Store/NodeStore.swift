@@ -3,25 +3,25 @@ internal import FetchIndexPlatform
 /// The number of a node in a node store; 0 means no node.
 package typealias NodeNumber = UInt64
 
-/// Stores the nodes of a tree. The tree reads nodes in place and replaces them whole.
+/// Stores the nodes of trees. The trees read nodes in place and replace them whole.
 ///
 /// A node's bytes are valid only in the body that `read` calls, and that body must not write to the store.
 package protocol NodeStore: AnyObject {
     /// The maximum length of a node in bytes, from 256 to 32,767.
     var capacity: Int { get }
-    /// The least number above all numbers that were allocated.
+    /// A number that is greater than those of all nodes in the store.
     var nextNode: NodeNumber { get }
 
     /// Calls the body with a node's bytes. Throws `TreeError.corrupted` if the node is missing.
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws
-    /// Replaces the bytes of a node that was allocated in this store, or in a fork that is being published to it.
+    /// Writes or replaces the bytes of a node that was allocated in this store, or in a fork that is being published to
+    /// it.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws
-    /// Returns the number of a new node, which no node of this store had before. The node must be written before it's
-    /// read.
+    /// Returns the number of a new node: `nextNode` or a greater one. The node must be written before it's read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
     /// Returns a store with the same nodes for another thread, which may read it as long as this store isn't written;
-    /// nil if only one thread may read.
+    /// nil if only one thread can read.
     func another() -> (any NodeStore)?
     /// Announces that these nodes will be read next, so that the store can look them up together.
     func prefetch(_ nodes: [NodeNumber])
@@ -58,8 +58,8 @@ package enum TreeError: DamageReporting, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .corrupted(0, let defect): "a tree of a cache is damaged: \(defect)"
-        case .corrupted(let node, let defect): "node \(node) of a cache is damaged: \(defect)"
+        case .corrupted(0, let defect): "a tree of an order is damaged: \(defect)"
+        case .corrupted(let node, let defect): "node \(node) of an order is damaged: \(defect)"
         }
     }
 }

@@ -13,7 +13,7 @@ public struct NamedCache: Equatable, Sendable {
         /// The log has the changes since the cache's commit, so the cache can catch up. Counts the changed objects of
         /// all entities that the order reads, once for each commit that changed them.
         case behind(changes: Int)
-        /// The cache can't be used: the next fetch with its request rebuilds it.
+        /// The cache can't be used: the next fetch with its request builds the order anew.
         case unusable(RebuildReason)
     }
 
@@ -34,7 +34,7 @@ public struct NamedCache: Equatable, Sendable {
 
     public let name: String
     public let state: State
-    /// Whether every writer keeps the cache current, because it belongs to an index or is a maintained cache.
+    /// Whether the cache belongs to an index or is a maintained cache, so that every writer catches it up.
     public let isMaintained: Bool
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public let isLocked: Bool
@@ -42,9 +42,10 @@ public struct NamedCache: Equatable, Sendable {
     /// nil if it counts as having received the order of `Contents.commit`. An exact reader opens the cache with
     /// `needsExactChange`.
     public let unreadSince: UInt64?
-    /// The number of hits: openings that found the cache current.
+    /// The number of hits: openings that found the cache current. Those that other containers still hold in memory
+    /// aren't counted yet.
     public let hits: Int
-    /// The time of the last hit; nil before the first one.
+    /// The time of the last counted hit; nil before the first one.
     public let lastHit: Date?
     /// The contents of the cache's header; nil if it can't be read.
     public let contents: Contents?

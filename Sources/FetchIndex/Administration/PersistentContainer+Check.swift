@@ -5,11 +5,11 @@ internal import FetchIndexValues
 public import FetchIndexEssentials
 
 extension PersistentContainer {
-    /// Returns the defects of a store, one sentence each; an intact store has none. Checks the pages of its file
-    /// first, because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks
-    /// its values and caches. `progress` is called from time to time with the number of records read so far and the
-    /// number of all records; for each cache, records are counted anew. O(n log n) for the records and for each cache.
-    /// Throws `StoreError` if the store can't be opened.
+    /// Returns the defects of a store, one sentence each; empty if none is found. Checks the pages of its file first,
+    /// because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks its
+    /// values and caches. `progress` is called from time to time with the number of records read so far and the number
+    /// of all records; for each cache, records are counted anew. O(n log n) for the records and for each cache. Throws
+    /// `StoreError` if the store can't be opened.
     public static func check(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
@@ -34,7 +34,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Returns the defects of the store's values and caches, one sentence each; an intact store has none.
+    /// Returns the defects of the store's values and caches, one sentence each; empty if none is found.
     /// ``check(at:progress:)`` checks the pages of the file too. `progress` is called from time to time with the number
     /// of records read so far and the number of all records; for each cache, records are counted anew. O(n log n) for
     /// the records and for each cache. Throws `StoreError`, for example if the model can't be read.
@@ -76,11 +76,12 @@ extension PersistentContainer {
         }
     }
 
-    /// Returns the defects of a cache in the newest state, one sentence each; an intact cache has none. Computes the
-    /// order from the records, and compares it with the cache's order. A cache that the next fetch rebuilds anyway,
-    /// because the model or ICU has changed, has no defects. `progress` is called from time to time with the number of
-    /// records read so far and the number of all records. O(n log n). Throws `StoreError`: `unknownCache` if no cache
-    /// has the name, `corrupted` if the records can't be read.
+    /// Returns the defects of a cache in the newest state, one sentence each; empty if none is found. Computes the
+    /// order from the records, and compares it with the cache's order; if the order can't be computed here, for example
+    /// because the section key is a function of another program, checks only the cache's structure. A cache that the
+    /// next fetch rebuilds anyway, because the model or ICU has changed, has no defects. `progress` is called from time
+    /// to time with the number of records read so far and the number of all records. O(n log n). Throws `StoreError`:
+    /// `unknownCache` if no cache has the name, `corrupted` if the records can't be read.
     public func verifyCache(
         _ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {

@@ -19,7 +19,7 @@ public struct DamagedBackup: Error, CustomStringConvertible {
 
 extension PersistentContainer {
     /// Makes a backup like ``backup(to:)``, and checks the copy like ``check(at:progress:)``. A damaged copy is renamed
-    /// to PATH.damaged if possible, so that it isn't taken for a backup.
+    /// if possible, for example to PATH.damaged, so that it isn't taken for a backup.
     ///
     /// `copied` is called between the copy and its check. `progress` is called during the check, like that of
     /// `check(at:progress:)`. O(n log n) for the records and for each cache. Throws like `backup(to:)`, and

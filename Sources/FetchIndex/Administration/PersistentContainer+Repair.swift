@@ -15,11 +15,11 @@ public struct StoreRepair: Encodable, Sendable {
 }
 
 extension PersistentContainer {
-    /// Checks a store, repairs everything that can be derived from its records, and checks it again. Repairs unique
-    /// keys, links, counters, zones, the log (by trimming it through the last damaged commit), and caches (by
-    /// rebuilding them; a cache whose request can't be compiled here is deleted). Replaces damaged lists of maintained,
-    /// locked and unread caches, and a damaged identifier of the store. Records are changed or deleted only if they
-    /// refer to objects which are missing or of a wrong entity. If pages are damaged, no repair is made.
+    /// Checks a store, repairs data derived from its records, and checks it again. Repairs unique keys, links,
+    /// counters, zones, the log (by trimming it through the last damaged commit), and caches (by rebuilding them; a
+    /// cache whose request can't be compiled here is deleted). Replaces damaged lists of maintained, locked and unread
+    /// caches, and a damaged identifier of the store. Records are changed or deleted only if they refer to objects
+    /// which are missing or of a wrong entity. If pages are damaged, no repair is made.
     ///
     /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
     /// which are in a file of their own, last. `progress` is called from time to time with the number of records read

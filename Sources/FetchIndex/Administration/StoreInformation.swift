@@ -54,7 +54,7 @@ public struct StoreInformation: Sendable {
     public struct TimeZones: Sendable {
         /// The version of the data in use; nil if the data don't contain a version.
         public let version: String?
-        /// The origin of the data in use, `system` or `ICU`: the newer of the two.
+        /// The origin of the data in use: `system` if the system's data are newer than ICU's, otherwise `ICU`.
         public let source: String
         public let systemVersion: String?
         public let icuVersion: String?
@@ -97,7 +97,8 @@ public struct StoreInformation: Sendable {
         public let tables: [Table]
         /// The position in the source up to which the store has the source's changes; nil before the first copy.
         public let position: String?
-        /// Whether the store's entities equal the source's tables at `position`. It's false during the first copy.
+        /// Whether the followed tables are copied, and consistent with each other at `position`. It's false during the
+        /// first copy.
         public let isConsistent: Bool
         /// The commit time of the last source transaction in the store, in seconds since 1970; nil before the first
         /// one.
@@ -142,8 +143,7 @@ public struct StoreInformation: Sendable {
 }
 
 extension PersistentContainer {
-    /// The properties of the store in its newest state. O(model + tables + caches + f + r (f + c) + c log n) for r
-    /// readers, f transactions that freed pages, and c commits that the oldest reader doesn't see. Throws `StoreError`.
+    /// The properties of the store in its newest state. Throws `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {
             // The readers are listed before this function's own snapshot becomes a reader.

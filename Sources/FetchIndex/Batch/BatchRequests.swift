@@ -2,15 +2,15 @@ internal import FetchIndexOrderCaches
 public import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Inserts rows without making objects.
+/// Inserts rows, or updates objects with them, without making managed objects.
 public struct BatchInsertRequest: Sendable {
     public var entityName: String
     public var onUniqueConflict = UniqueConflictPolicy.error
     /// Makes an iterator over the rows for the stored entity. Rows have their values in the order of its attributes.
     let rows: @Sendable (Entity) throws -> AnyIterator<[Value]>
 
-    /// Each row has its values in the order of the stored entity's attributes (``PersistentContainer/model()``): the
-    /// order in which the attributes were added to the store. The rows of a lazy sequence are made one at a time.
+    /// Each row has its values in the order of the stored entity's attributes (``PersistentContainer/model()``). The
+    /// rows of a lazy sequence are made one at a time.
     public init<Rows: Sequence<[Value]> & Sendable>(entityName: String, rows: Rows) {
         self.entityName = entityName
         self.rows = { _ in AnyIterator(rows.makeIterator()) }

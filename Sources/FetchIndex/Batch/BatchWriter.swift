@@ -5,14 +5,14 @@ public import FetchIndexModels
 /// Writes many objects of an entity in transactions, without making managed objects. It can find objects by a unique
 /// key. Its changes are logged like all others.
 ///
-/// The first change or read begins a transaction, which holds the store's write lock until `commit` or `rollback`.
-/// After an error, roll back. A transaction belongs to the thread that began it, so don't use a writer from an actor or
-/// a task across suspensions; another thread gets `StoreError.wrongThread`.
+/// The first change or read begins a transaction, which holds the store's write lock until `commit` or `rollback`, or
+/// until the writer is released. After an error, roll back. A transaction belongs to the thread that began it, so don't
+/// use a writer from an actor or a task across suspensions; another thread gets `StoreError.wrongThread`.
 public final class BatchWriter {
     public struct Counts: Equatable, Sendable {
         public internal(set) var inserted = 0
         public internal(set) var updated = 0
-        /// Rows and updates that left the stored values as they were.
+        /// Rows and updates that left the stored values as they were, or that later ones undid or replaced.
         public internal(set) var unchanged = 0
         public internal(set) var deleted = 0
 

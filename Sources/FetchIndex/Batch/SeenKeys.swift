@@ -1,6 +1,7 @@
 /// Hashes of unique keys, 64 bits each, in open-addressing tables: 11 to 22 bytes a key if there are many keys.
 struct SeenKeys {
-    /// The hashes are divided among 16 tables, so that only a sixteenth of them is in memory twice while a table grows.
+    /// The hashes are divided among 16 tables, so that only about a sixteenth of them is in memory twice while a table
+    /// grows.
     private static let partBits = 4
 
     /// The tables, one for each value of a hash's first bits.
@@ -15,7 +16,7 @@ struct SeenKeys {
     var isFull: Bool { count >= most }
 
     /// Inserts a hash. Returns false if the hash is present, because the key, or another key with the same hash, was
-    /// seen before. The probability that any two of 12 million keys have the same hash is 1 in 250,000.
+    /// seen before. The probability that any two of 12 million keys have the same hash is about 1 in 250,000.
     mutating func insert(_ hash: UInt64) -> Bool {
         guard parts[Int(hash >> (64 - UInt64(Self.partBits)))].insert(hash) else { return false }
         count += 1

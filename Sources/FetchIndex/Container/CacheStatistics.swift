@@ -24,7 +24,7 @@ public struct CacheStatistics: Equatable, Sendable {
     public var name: String { cache.name }
     /// Whether the cache is current.
     public var isFresh: Bool { cache.isFresh }
-    /// Whether every writer keeps the cache current, because it belongs to an index or is a maintained cache.
+    /// Whether the cache belongs to an index or is a maintained cache, so that every writer catches it up.
     public var isMaintained: Bool { cache.isMaintained }
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public var isLocked: Bool { cache.isLocked }
@@ -57,7 +57,7 @@ public struct CacheOpening: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
         /// The cache was behind and was caught up. `rowCount` is the number of changed rows.
         case caughtUp(rowCount: Int)
-        /// The order was built from all records. `rowCount` is the number of its rows.
+        /// The order was built from the records. `rowCount` is the number of its rows.
         case rebuilt(RebuildReason, rowCount: Int)
     }
 
@@ -66,7 +66,7 @@ public struct CacheOpening: Equatable, Sendable {
     public let kind: Kind
     public let milliseconds: Double
     /// Whether the order was stored in the cache. If not, only the opening process had it, in memory, for example
-    /// because the store was read-only or another process was writing.
+    /// because the store was opened read-only or another writer was busy.
     public let isStored: Bool
     /// The commit from which the cache was caught up; nil if the cache was built. For an exact reader, it may be an
     /// earlier commit: the last one that the reader had received.
@@ -77,13 +77,13 @@ public struct CacheOpening: Equatable, Sendable {
     public let author: String
 }
 
-/// The history of a cache's openings by all processes.
+/// The recorded openings of a cache, by this process and others.
 public struct CacheHistory: Sendable {
     /// The last 256 recorded openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
-    /// The number of hits in each hour of the last 30 days, without hours that had no hits; `hour` is the beginning of
-    /// the hour. Another container, in this process or in another one, may still hold hits in memory. Such hits are
-    /// missing here.
+    /// The number of hits in each hour of the 30 days before the last hit, without hours that had no hits; `hour` is
+    /// the beginning of the hour. Another container, in this process or in another one, may still hold hits in memory.
+    /// Such hits are missing here.
     public let hitsByHour: [(hour: Date, count: Int)]
 }
 

@@ -25,8 +25,9 @@ extension PersistentContainer {
         /// `StoreError.cacheLocked`, like an opening of a locked cache.
         public var replacesOtherRequest = true
 
-        /// Called with the outcome of opening a cache, without its change, before anything is built or stored. If it
-        /// throws, the opening ends with this error, so that a program can refuse to wait for a build.
+        /// Called with the outcome of opening a cache, without its change, before the order is built or stored, and
+        /// again before it's built anew because of damage. If it throws, the opening ends with this error, so that a
+        /// program can refuse to wait for a build.
         public var check: ((FetchOutcome) throws -> Void)?
 
         /// The author that the cache's history names for the opening.

@@ -8,14 +8,14 @@ extension PersistentContainer {
     ///     print("commit \(backup.commit) in \(backup.byteCount) bytes")
     ///
     /// The copy is a separate store with all caches and the log. Unused pages are left out if possible (see
-    /// `StoreBackup.isCompact`). Objects keep their ids. Each of the two stores refuses the ids of objects that are
-    /// later inserted into the other store. The copy gets its name when it is complete and on disk; a failed copy is
-    /// removed.
+    /// `StoreBackup.isCompact`). Objects keep their ids. If the store has an identifier, each of the two stores refuses
+    /// the ids of objects that are later inserted into the other store. The copy gets its name when it is complete and
+    /// on disk; a failed copy is removed if possible.
     ///
     /// Pages are checked before they are copied, but values aren't checked. ``checkedBackup(to:copied:progress:)`` also
-    /// compares values with their checksums, and renames a damaged copy. During the copy, the copied state is pinned,
-    /// like the state of a reader. O(bytes of the store). Throws `StoreCopyError`, and `StoreError` if the store can't
-    /// be read or its identity is damaged.
+    /// compares values with their checksums, and renames a damaged copy if possible. During the copy, the copied state
+    /// is pinned, like the state of a reader. O(bytes of the store). Throws `StoreCopyError`, and `StoreError` if the
+    /// store can't be read or its identity is damaged.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup { try backup(to: url, keepsDamaged: false) }
 

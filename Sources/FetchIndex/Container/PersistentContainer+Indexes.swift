@@ -43,8 +43,8 @@ extension CacheEngine {
     /// `brought`, which are caught up already.
     package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {
         var kept = try writer.model.indexOrders()
-        // A damaged list of maintained caches and an unreadable cache are skipped, so that writers can continue. The
-        // next fetch with the request of a skipped cache makes the cache current.
+        // A damaged list of maintained caches and an unreadable cache are skipped, so that writers can continue. A
+        // fetch with the request of a skipped cache can make the cache current.
         for name in (try? CacheDirectory.maintained(in: writer)) ?? [] {
             if let request = try? CacheRequest(ofStored: name, in: writer) { kept.append(request) }
         }

@@ -5,8 +5,8 @@ public import FetchIndexValues
 
 /// The changes that an opening may make in the stored model.
 public enum MigrationPolicy: Sendable {
-    /// Changes that read no records (`ModelDifference.Verdict.free`). If any other change is needed, the opening throws
-    /// an error, and the store stays unchanged.
+    /// Changes that rewrite no records (`ModelDifference.Verdict.free`). If any other change is needed, the opening
+    /// throws an error, and the store stays unchanged.
     case freeChanges
     /// All changes that can be made without a closure, including changes that read or write each record of an entity:
     /// another type, required values, unique values, indexes, derived attributes.
@@ -20,19 +20,19 @@ extension PersistentContainer {
         try withPublicErrors { try store.difference(to: model) }
     }
 
-    /// Migrates the store to a model in one transaction, which a crash undoes as a whole. Contexts of this and other
-    /// processes continue to read their states. Their next save or merge throws `StoreError.modelMismatch` if the
-    /// migration has changed something that they read.
+    /// Migrates the store to a model in one transaction. Contexts of this and other processes continue to read their
+    /// states. Their next save or merge throws `StoreError.modelMismatch` if the migration has, for example, removed or
+    /// converted an attribute of an entity that they use.
     ///
-    /// `convert` is called for each object of each entity whose records must be read. It gets all old values, and
-    /// returns values for attributes that the migration adds, converts or makes required, by their new names.
-    /// Attributes that it omits are migrated like those of a migration without `convert`. `progress` is called from
-    /// time to time with the number of records read so far and the number of all records that must be read.
+    /// `convert` is called for each object of each entity that the migration changes. It gets the old values of all
+    /// attributes, and returns values for attributes that the migration adds, converts or makes required, by their new
+    /// names. Attributes that it omits are migrated like those of a migration without `convert`. `progress` is called
+    /// from time to time with the number of records read so far and the number of all records that must be read.
     ///
     /// O(n log n) if records must be read, if unique constraints or indexes change, if indexes or maintained caches
-    /// must be rebuilt, or if a relationship moves to a superentity; O(links) if relationships are removed or become
-    /// one-to-one; otherwise independent of the number of objects. Throws `StoreError`: `cannotMigrate` names the first
-    /// objects that prevent the migration, and the store stays unchanged. Rethrows the errors of `convert`.
+    /// must be rebuilt, or if a relationship moves to a superentity; O(links x log n) if relationships are removed or
+    /// become one-to-one. Throws `StoreError`: `cannotMigrate` names the first objects that prevent the migration, and
+    /// the store stays unchanged. Rethrows the errors of `convert`.
     public func migrate(
         to model: Model, convert: ((_ entity: String, _ old: [String: Value]) throws -> [String: Value])? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }

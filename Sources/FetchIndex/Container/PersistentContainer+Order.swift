@@ -4,20 +4,20 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension PersistentContainer {
-    /// Opens an order and calls the body with it. If the body meets damage in the cache, the cache is rebuilt and the
-    /// body is called a second time, so the body must be able to start again.
+    /// Opens an order and calls the body with it. If the body throws because of damage in the cache, the order is
+    /// rebuilt and the body is called a second time, so the body must be able to start again.
     ///
     /// If a cache was behind, the order is stored in it after the body has returned, if possible. If the body throws,
-    /// or the process ends earlier, such a cache stays as it was, and the next opening reports the same change again. A
-    /// body that writes the change somewhere must make it durable before it returns. A cache that must be built is
-    /// stored before the body is called, unless the order is built in memory, for example because the store is
+    /// or the process ends earlier, this opening leaves such a cache as it was, and the next one reports the change
+    /// again. A body that writes the change somewhere must make it durable before it returns. A cache that must be
+    /// built is stored before the body is called, unless the order is built in memory, for example because the store is
     /// read-only; if `needsExactChange`, the next opening reports the build again unless the body has returned.
     ///
-    /// A current cache costs O(log n), a cache that is k changes behind O(k log n), a build O(n log n). Throws
-    /// `StoreError`, the errors of the body, and other errors if the definition doesn't fit the model or can't be
-    /// cached, such as `RequestError`, `FetchPredicateError` and `ContextError.notCacheable`. If `needsExactChange`,
-    /// and another writer is busy for longer than `writeTimeout` after the body has returned, throws
-    /// `StoreError.writerBusy`; the next opening reports the change again.
+    /// O(log n), and O(log n) more for each commit since the cache's; O(k log n) to catch up with k changes; O(n log n)
+    /// for a build. Throws `StoreError`, the errors of the body, and other errors if the definition doesn't fit the
+    /// model or can't be cached, such as `RequestError`, `FetchPredicateError` and `ContextError.notCacheable`. If
+    /// `needsExactChange`, and another writer is busy for longer than `writeTimeout` after the body has returned,
+    /// throws `StoreError.writerBusy`; the next opening reports the change again.
     ///
     ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
@@ -40,8 +40,9 @@ extension PersistentContainer {
         try options.check?(FetchOutcome(withoutChange: outcome))
     }
 
-    /// Calls the body with an opened order, and stores the order in the cache after the body has returned. If the body
-    /// meets damage in the cache, rebuilds the cache and calls the body again.
+    /// Calls the body with an opened order, and stores the order in the cache after the body has returned, if it isn't
+    /// stored and if possible. If the body throws because of damage in the cache, rebuilds the order and calls the body
+    /// again.
     func withOrder<Result>(
         _ cache: CacheRequest, _ reading: CacheReading, _ options: OrderOptions,
         _ body: (FetchedOrder) throws -> Result

@@ -111,12 +111,13 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// The identifier of the store, which the ids of its objects contain. A backup gets another identifier, for objects
-    /// that are inserted into it. Nil if the identifier was missing or damaged when the container was opened. It's
-    /// missing if a version of this package without identifiers made the store; a later transaction then makes one.
+    /// The identifier of the store, which the ids of the objects that were inserted into it contain. A backup of a
+    /// store with an identifier gets another one, for objects that are inserted into the backup. Nil if the identifier
+    /// was missing or damaged when the container was opened. It's missing if a version of this package without
+    /// identifiers made the store; a later transaction then makes one.
     public var storeIdentifier: UUID? { store.identifier }
 
-    /// Throws `StoreError.modelMismatch` if the stored model lacks something that this program declares, for example
+    /// Throws `StoreError.modelMismatch` if the stored model doesn't fit what this program declares, for example
     /// because a newer program has changed the model. The version that passed last isn't checked again.
     func requireDeclared(in snapshot: Snapshot) throws {
         if checkedVersion.withLock({ $0 == snapshot.modelVersion }) { return }
@@ -193,7 +194,7 @@ public final class PersistentContainer: Sendable {
         return count
     }
 
-    /// The directory of caches. Writes the hits that this container still holds in memory, so that counts are current.
+    /// The directory of caches. Writes the hits that this container still holds in memory, so that counts include them.
     package var caches: CacheDirectory {
         hitCounts.write()
         return CacheDirectory(store)
@@ -216,11 +217,8 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// The plan by which a fetch with a definition would now find its rows. O(caches x v x log n + k), where v is the
-    /// number of values and ranges that are looked up, and k the number of unique keys and links that are counted: for
-    /// each attribute or key path that the predicate bounds, up to a quarter of the objects. If zones are compared,
-    /// also one step for each 8,192 objects; if columns of texts are tested, one step for each object. Throws the
-    /// errors of `withOrder`.
+    /// The plan by which a fetch with a definition would now find its rows, chosen without fetching them. Throws
+    /// `StoreError`, and other errors if the definition doesn't fit the model.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()

@@ -1,6 +1,7 @@
 extension ManagedObjectContext {
-    /// Marks an object as deleted, and applies its delete rules. The next save deletes the object from the store. Does
-    /// nothing if the object has left the context. Traps for an object of another context.
+    /// Marks an object as deleted, and applies its delete rules. The next successful save deletes the object from
+    /// the store, unless the merge policy keeps an object that was changed there. Does nothing if the object has left
+    /// the context. Traps for an object of another context.
     public func delete(_ object: ManagedObject) {
         precondition(
             object.core == nil || object.core === core,

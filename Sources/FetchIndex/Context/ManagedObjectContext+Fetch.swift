@@ -5,10 +5,11 @@ internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Returns the objects that match a request, with the context's unsaved edits unless the request excludes them.
-    /// O(n) for n records of the entity, O(n log n) with sort keys, besides O(u log u) for u unsaved edits; less if the
-    /// predicate limits the leading attribute of a current cache, a unique attribute, a related object or the ids of
-    /// objects. Throws `StoreError`; `RequestError`, `FetchPredicateError`, `ContextError`, `UnknownLocale`,
-    /// `UnknownTimeZone` or `UnusableCalendar` if the request doesn't fit the model or the class.
+    /// O(n) for n records of the entity, O(n log n) with sort keys or key paths, besides O(u log u) for u unsaved
+    /// edits; possibly less if the predicate limits the leading attribute of a current cache, a unique attribute, a
+    /// related object or the ids of objects. Throws `StoreError`; `RequestError`, `FetchPredicateError`,
+    /// `ContextError`, `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar` if the request is invalid or doesn't
+    /// fit the model or the class.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try withPublicErrors {
             try use(Object.self, for: request.entityName)
@@ -30,8 +31,8 @@ extension ManagedObjectContext {
     }
 
     /// Returns the number of objects that a fetch would return. O((unsaved edits + caches) x log n) without a
-    /// predicate, or if the predicate is true exactly for a range of a current cache's rows; otherwise O(n). Throws the
-    /// errors of `fetch`.
+    /// predicate, or if the predicate is true exactly for a range of a current cache's rows; otherwise costs as much as
+    /// a fetch without sort keys and limit. Throws the errors of `fetch`.
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
         try withPublicErrors {
             try mergeIfWanted()

@@ -4,10 +4,10 @@ internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Advances the context to the store's newest state, and reports the changes to its controllers. An object keeps
-    /// its unsaved values, which hide newer values in the store. O(k log n) for k changes, logged or unsaved, and for a
-    /// controller with an offset or a limit also O(w log w) for the w rows that it shows. O(n) if the log no longer
-    /// has all changes, O(n log n) if a cache must be rebuilt. Throws `StoreError`, and `ContextError.delivering` while
-    /// changes are being delivered.
+    /// its unsaved values, which hide newer values in the store. O(k log n) for k changes of records and rows, logged
+    /// or unsaved, and for a controller with an offset or a limit also O(w log w) for the w rows that it shows. O(n) if
+    /// the log no longer has all changes, O(n log n) if a cache must be rebuilt. Throws `StoreError`, and
+    /// `ContextError.delivering` while changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()
@@ -23,8 +23,8 @@ extension ManagedObjectContext {
         return newest
     }
 
-    /// Advances the context to a snapshot if its commit is newer. Otherwise only pins the snapshot, in which caches may
-    /// have changed, and reports no changes.
+    /// Advances the context to a snapshot of another commit. If the commit is the same, only pins the snapshot, in
+    /// which caches may have changed, and reports no changes.
     func advanceIfNeeded(to new: Snapshot, _ opened: [String: CacheAttempt<OpenedOrder>] = [:]) throws {
         guard try new.commit == snapshot().commit else { return try advance(to: new, opened) }
         // The model can change without a commit, if no record changes.
@@ -240,7 +240,7 @@ extension ManagedObjectContext {
 
 /// A view that advances with its context: a controller, without its object class.
 protocol ContextFollower: AnyObject {
-    /// Whether the follower has fetched.
+    /// Whether the follower has an order.
     var isLive: Bool { get }
     /// The numbers of the entities whose changes may change the follower's rows or observed values.
     var entities: [Int] { get }

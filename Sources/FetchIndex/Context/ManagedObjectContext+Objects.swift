@@ -121,8 +121,8 @@ extension ManagedObjectContext {
         core.registry.insert(object)
     }
 
-    /// Removes an object from the context, because it no longer exists or the context is reset. If the object has read
-    /// its record, its last values can still be read.
+    /// Removes an object from the context, for example because it no longer exists or the context is reset. If the
+    /// object has read its record, its last values can still be read.
     func release(_ object: ManagedObject) {
         core.registry.remove(object.key)
         core.edits.leave(object.key, object)

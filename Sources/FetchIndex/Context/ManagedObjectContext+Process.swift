@@ -109,9 +109,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Makes a saved object read its record again when it is next used. If `mergeChanges` is true, the object keeps its
-    /// unsaved values. Otherwise they are discarded, and controllers get the change when edits are next processed. Does
-    /// nothing for a new or deleted object, or for an object of another context.
+    /// Makes a saved object read its record again when it is next used, if the store still has the record. If
+    /// `mergeChanges` is true, the object keeps its unsaved values. Otherwise they are discarded, and controllers get
+    /// the change when edits are next processed. Does nothing for a new or deleted object, or for an object of another
+    /// context.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.core === core, case .saved = object.status else { return }
         // The store no longer has the record of an object that was deleted elsewhere.

@@ -13,8 +13,8 @@ extension ManagedObjectContext {
     /// Writes the unsaved edits in one transaction, which also catches up maintained caches and the caches of live
     /// controllers. The context then advances to the new state, which may include commits of other contexts. Each
     /// controller gets at most one batch, without the changes that it already got when edits were processed. O(k log n)
-    /// for k changes, if all caches can be caught up; for a controller with an offset or a limit also O(w log w) for
-    /// the w rows that it shows.
+    /// for k changes of records and rows, if all caches can be caught up; for a controller with an offset or a limit
+    /// also O(w log w) for the w rows that it shows.
     ///
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and
     /// `ContextError.delivering`. After an error, the edits are still unsaved.
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
         return (brought, saved)
     }
 
-    /// The minimum number of changed rows for a second thread. For fewer rows, starting the thread costs more than
+    /// The minimum number of changed rows for a second thread. For fewer rows, starting the thread may cost more than
     /// computing their changes.
     private static let fewestForThread = 200
 

@@ -24,9 +24,9 @@ public enum MergePolicy: Hashable, Sendable {
 
 /// The rule for inserting an object that has the same unique value as a stored object.
 public enum UniqueConflictPolicy: Hashable, Sendable {
-    /// The insertion throws, and the store stays unchanged.
+    /// The save or batch insertion throws, and the store stays unchanged.
     case error
-    /// The stored object with the unique value takes the values that were set on the new object, or all values of an
+    /// The stored object with the unique value takes the values that were set on the new object, or the values of an
     /// inserted row (an upsert). If the new object shares unique values with several stored objects, the first unique
     /// attribute with a shared value decides which one is updated, and the other shared values are errors. If that
     /// stored object is of another entity (of the same hierarchy), the insertion throws.

@@ -12,8 +12,8 @@ struct SavePlan {
         case forget
     }
 
-    /// The minimum number of changes for a second thread. For fewer changes, starting the thread takes longer than it
-    /// saves.
+    /// The minimum number of changes for a second thread. For fewer changes, starting the thread may take longer than
+    /// it saves.
     private static let fewestExpected = 100
 
     private var actions: [(object: ManagedObject, action: Action)] = []

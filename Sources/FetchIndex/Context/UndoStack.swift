@@ -93,7 +93,7 @@ struct UndoStack {
         return group
     }
 
-    /// Replaces temporary keys by permanent ones in the references of all recorded values.
+    /// Replaces keys as `keys` maps them in the references of the recorded groups.
     mutating func renumber(_ keys: [RecordKey: RecordKey]) {
         guard !keys.isEmpty, isEnabled else { return }
         undoGroups = undoGroups.map { $0.map { $0.renumbered(keys) } }
@@ -109,8 +109,7 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are recorded for undo. While it's true, edited objects are retained. False by default: a new Core
-    /// Data context has no undo manager either.
+    /// Whether edits are recorded for undo. While it's true, edited objects are retained. False by default.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
@@ -130,7 +129,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Repeats the edits that the last undo reverted. Returns false if no edit can be redone.
+    /// Repeats the edits of the last undo that wasn't repeated yet. Returns false if no edit can be redone.
     @discardableResult
     public func redo() -> Bool {
         processPendingChanges()

@@ -97,8 +97,7 @@ extension Attribute: DeclaredProperty {
 public enum AttributeError: Error, Equatable, Sendable {
     /// The entity has no attribute with the name.
     case unknownAttribute(entity: String, attribute: String)
-    /// The type can't represent the stored value: for example, this program doesn't know the raw value of an
-    /// enumeration.
+    /// The type can't represent the value: for example, this program doesn't know the raw value of an enumeration.
     case unreadable(entity: String, attribute: String, value: Value, type: String)
     /// The object has no record from which the value can be read; the text gives the reason.
     case missing(entity: String, attribute: String, String)

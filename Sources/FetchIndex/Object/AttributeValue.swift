@@ -5,14 +5,14 @@ public import FetchIndexPredicates
 /// A Swift type whose values attributes can have. The type of an `@Attribute` property must conform to this protocol:
 ///
 /// - an enumeration with raw values only declares the conformance: `enum Genre: String, AttributeValue, CaseIterable`;
-/// - a type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
+/// - another type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
 public protocol AttributeValue: PredicateArgument {
     /// The type in which values are stored.
     static var valueType: ValueType { get }
     /// Whether the type can represent null.
     static var isOptional: Bool { get }
     /// The value of a new object's attribute before it is set: "", 0, false, the reference date, nil or another neutral
-    /// value. If the type has no placeholder, reading such an attribute before it is set traps.
+    /// value. If the type has no placeholder, reading such an attribute before it is set traps or throws.
     static var placeholder: Self? { get }
 
     /// Converts a stored value. Returns nil if the value has another type, or if this type can't represent the value.

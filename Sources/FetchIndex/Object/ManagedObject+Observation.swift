@@ -86,7 +86,7 @@ extension ManagedObject {
 }
 
 /// The observers of an object or of a controller's results. It's a class, because each read checks whether there are
-/// observers, and checking an optional registrar would cost more than the read.
+/// observers, and checking an optional registrar would cost more.
 final class Observers {
     let registrar = ObservationRegistrar()
 }

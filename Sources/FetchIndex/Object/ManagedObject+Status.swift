@@ -6,14 +6,14 @@
 //               ----------------------------->  deleted(wasSaved: false)  ------------->  gone(wasSaved: false)
 //
 // A fetched object begins in the state `saved`. If another context or process deletes an object that has no changes
-// here, the next merge makes it gone. Undoing a deletion restores the object's former state; an object that is gone
-// becomes inserted again. A rollback makes inserted objects gone, and deleted objects saved, unless they were deleted
-// elsewhere, too. A reset makes all objects gone.
+// here, the object is gone once this context has advanced. Undoing a deletion restores the object's former state; an
+// object that is gone becomes inserted again. A rollback makes inserted objects gone, and deleted objects saved, unless
+// they were deleted elsewhere, too. A reset makes all objects gone.
 extension ManagedObject {
     enum Status {
         /// The object isn't in the store yet.
         case inserted
-        /// The object is in the store, with or without changes.
+        /// An object of the store, with or without changes. Its record may be missing.
         case saved
         /// The object is marked as deleted; `wasSaved` tells whether the next save must delete it from the store.
         case deleted(wasSaved: Bool)

@@ -7,8 +7,8 @@ extension ManagedObject {
     /// relationship's value is the related object's id as text.
     public var changedValues: [String: Value] { named(changes) }
 
-    /// The values as last saved or merged, by name, in the form of `changedValues`; empty for a new object, and if the
-    /// record can't be read.
+    /// The values as last saved or merged, by name, in the form of `changedValues`; empty for a new object, and if no
+    /// record can be read.
     public var committedValues: [String: Value] {
         guard savedRecord() != nil else { return [:] }
         let slots = entity.attributeSlots + entity.relationshipSlots

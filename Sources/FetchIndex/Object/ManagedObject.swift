@@ -3,16 +3,16 @@ internal import FetchIndexRecords
 
 /// An object of a store in a context. A context has at most one instance for each id.
 ///
-/// The object's record is read at the latest when an attribute is first read (until then the object is a fault), and
+/// The object's record is read at the latest when one of its values is needed (until then the object is a fault), and
 /// each value is decoded on demand. The object belongs to its context's isolation domain, and retains the context's
 /// state. So the object can be read, edited and saved after the context was released.
 ///
 /// Reading an attribute traps, with a message that gives the reason, if the object is a fault that has left its
-/// context, if it's a fault and the store has no object with its id, if its record is damaged, or if the type can't
-/// represent the stored value. ``value(of:as:)`` throws in these cases. `fetch` and `existingObject(with:)` throw if
-/// they find a damaged record. Setting an attribute traps if the object has no context, if its record is damaged or,
-/// unless the object is new, if it's a fault and the store has no object with its id. An object that is marked as
-/// deleted ignores new values.
+/// context, if it's a fault and the store has no object with its id, if damage prevents reading the value, or if the
+/// type can't represent the value. ``value(of:as:)`` throws in these cases. `fetch` and `existingObject(with:)` throw
+/// if they find a damaged record. Setting an attribute traps if the object has no context, if damage prevents reading
+/// the saved value or, unless the object is new, if it's a fault and the store has no object with its id. An object
+/// that is marked as deleted ignores new values.
 ///
 /// Subclasses declare their attributes with `@Attribute` and their relationships with `@Relationship`. They have no
 /// other stored properties that need an initializer.
@@ -40,10 +40,10 @@ open class ManagedObject {
     /// The observers of the object; nil until a property is read.
     var observers: Observers?
     var status: Status
-    /// The object's record in the context's snapshot; nil for a fault, and for an object that was never saved.
+    /// The object's record in the context's snapshot; nil for a fault and for a new object.
     var base: [UInt8]?
-    /// Whether another context or process deleted this object while it had unsaved edits. `base` is then the object's
-    /// last record. The next save finds the conflict, unless the object is deleted here, too.
+    /// Whether this object was deleted elsewhere, or by a batch request, while it had unsaved edits. `base` is then the
+    /// object's last record. The next save finds the conflict, unless the object is deleted here, too.
     var isGoneFromStore = false
     /// Unsaved values by slot. A deleted object keeps them, because its links are read from them.
     var changes: [Int: Value] = [:]
@@ -65,8 +65,8 @@ open class ManagedObject {
     open class var isAbstract: Bool { false }
 
     /// Lists of attributes and to-one relationships that must be unique together, such as `[["isbn", "edition"]]`. A
-    /// list of one attribute makes that attribute unique. Two objects can't have equal values in all attributes of a
-    /// list, unless one of the values is null.
+    /// list of one attribute makes that attribute unique. Two objects can't be saved with equal values in all
+    /// attributes of a list, unless one of the values is null.
     open class var uniqueAttributes: [[String]] { [] }
 
     /// Orders that every writer maintains, so that fetches can look up objects in them. The declaration of an attribute
@@ -181,8 +181,8 @@ open class ManagedObject {
         return base
     }
 
-    /// The saved record, which is read now if the object is a fault. Nil if the object has no saved record, or if the
-    /// record is damaged, which the context reports in `damage`.
+    /// The saved record, which is read now if the object is a fault. Nil if the object has no saved record, or if
+    /// reading the record fails, which the context notes.
     func savedRecord() -> [UInt8]? {
         do { return try readRecord() } catch {
             core?.note(error)
@@ -306,7 +306,7 @@ open class ManagedObject {
 
     /// Called once, after a new object was inserted. An override may set initial values.
     open func awakeFromInsert() {}
-    /// Called at the beginning of a save for each object with unsaved edits. An override may set values.
+    /// Called at the beginning of a save for each object that then has unsaved edits. An override may set values.
     open func willSave() {}
     open func didSave() {}
     open func prepareForDeletion() {}

@@ -90,8 +90,8 @@ extension ManagedObject {
         return names
     }
 
-    /// The names of the relationships and the attribute that a key path reads; nil if it isn't an attribute of the
-    /// class or of a related object.
+    /// The names of the relationships and the attribute that a key path reads; nil if its reads show that it isn't an
+    /// attribute of the class or of a related object.
     class func attributeNames(ofAny keyPath: AnyKeyPath) -> [String]? {
         let probe = AttributeProbe()
         let object = Self(.prototype(probe))

@@ -17,8 +17,8 @@ struct ObjectComparisons {
 
     private init(ofEntity number: Int, in model: Model) { (self.number, self.model) = (number, model) }
 
-    /// Rewrites a predicate. Throws `FetchPredicateError.typeMismatch` if an object is compared with a value that isn't
-    /// an object.
+    /// Rewrites a predicate. Throws `FetchPredicateError.typeMismatch` if an object is compared with a value that is
+    /// neither an object nor null, and for some comparisons of a to-many relationship with null.
     static func resolved(_ predicate: FetchPredicate, ofEntity number: Int, in model: Model) throws -> FetchPredicate {
         var comparisons = ObjectComparisons(ofEntity: number, in: model)
         let syntax = comparisons.predicate(predicate.syntax, [:])

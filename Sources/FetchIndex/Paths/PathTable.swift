@@ -5,7 +5,7 @@ internal import FetchIndexPredicates
 /// relationship whose key the records contain; any other key path has a slot of at least `firstSlot`.
 final class PathTable {
     static let firstSlot = 1 << 20
-    /// Each object of a to-many relationship is read as a dictionary, which may contain dictionaries of its related
+    /// An object of a to-many relationship may be read as a dictionary, which may contain dictionaries of its related
     /// objects, up to this depth.
     private static let greatestDepth = 3
 
@@ -25,7 +25,7 @@ final class PathTable {
     private var keys: [String: (slot: Int, type: ValueType)] = [:]
     /// The paths to the values that are read from objects of to-many relationships.
     private(set) var listed: [RelatedPath] = []
-    /// The slots of the entity's own records that the definition reads.
+    /// The slots of the entity's own records that the resolved names read.
     private(set) var reads: Set<Int> = []
 
     init(ofEntity number: Int, in model: Model, _ predicate: FetchPredicate?) {
@@ -36,7 +36,7 @@ final class PathTable {
         usesEntityNames = names.contains(RelatedPath.entityName)
     }
 
-    /// All paths on which the definition's result depends.
+    /// The paths, and those of the values that are read from objects of to-many relationships.
     var allPaths: [RelatedPath] { paths + listed }
 
     static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }

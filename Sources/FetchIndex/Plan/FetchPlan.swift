@@ -1,7 +1,7 @@
 /// The way in which a fetch finds its rows: the records on which it evaluates the predicate.
 public struct FetchPlan: Equatable, Sendable {
     public enum Source: Equatable, Sendable {
-        /// A scan of all the entity's records. It can skip zones whose bounds exclude a match, and records whose texts,
+        /// A scan of the entity's records. It can skip zones whose bounds exclude a match, and records whose texts,
         /// read from columns, don't match.
         case scan
         /// Rows of a current cache: those whose leading attributes have values that the predicate allows.
@@ -15,8 +15,8 @@ public struct FetchPlan: Equatable, Sendable {
     }
 
     public let source: Source
-    /// The maximum number of records that the fetch reads; an estimate if a scan skips records. A fetch without sort
-    /// keys stops when it reaches its limit.
+    /// The maximum number of records on which the fetch evaluates the predicate; an estimate if a scan skips records. A
+    /// fetch without sort keys stops when it reaches its limit.
     public let rowsRead: Int
     /// The number of the entity's records, with those of its subentities if they are fetched.
     public let rowCount: Int

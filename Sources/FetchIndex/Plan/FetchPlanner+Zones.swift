@@ -6,7 +6,7 @@ internal import FetchIndexValues
 /// Scans skip zones of objects in which no value can meet the predicate's demands.
 extension FetchPlanner {
     /// The records that a scan reads: all records of subentities, and the entity's own records in zones with possible
-    /// matches, or in all zones if fewer than a quarter of its objects could be skipped. O(zones).
+    /// matches, or in all zones if fewer than about a quarter of its objects could be skipped. O(zones).
     func zonesToScan() throws -> RecordSelection {
         let demands = constraints.filter { hasBounds($0.slot) }.map { ($0.slot, $0.demand.ofZones) }
         if demands.isEmpty { return .all }
@@ -23,7 +23,7 @@ extension FetchPlanner {
         return try reader.skippedCount(of: entityNumber, in: selection.numbers(of: entityNumber), where: filter)
     }
 
-    /// Whether zones have bounds for a slot: all attributes of the entity have them, except decimals.
+    /// Whether zones can have bounds for a slot: only attributes of the entity can, except decimals.
     private func hasBounds(_ slot: Int) -> Bool {
         PathTable.path(ofSlot: slot) == nil && entity.slots[slot].role == .attribute
             && entity.type(at: slot) != .decimal

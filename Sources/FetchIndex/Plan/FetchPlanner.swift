@@ -15,11 +15,11 @@ internal import FetchIndexValues
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
 /// range are counted.
 struct FetchPlanner {
-    /// The number of records that a scan by two threads reads in the time in which one record is read by its object
-    /// number.
+    /// About the number of records that a scan by two threads reads in the time in which one record is read by its
+    /// object number.
     private static let lookUpCost = 32
-    /// The number of records that may be looked up even in a small store, because it takes only some hundred
-    /// microseconds.
+    /// Up to this many records may be looked up even if a scan would take less time, because looking them up takes only
+    /// some hundred microseconds.
     private static let fewLookUps = 256
     /// At most a fraction of the entity's records is looked up: one in this many.
     private static let recordsOfLookUp = 4
@@ -157,8 +157,8 @@ struct FetchPlanner {
         return .scan(selection)
     }
 
-    /// The cheapest set of candidates; nil if none can be looked up, or if looking them up one by one costs more than
-    /// reading all records.
+    /// The set of candidates that should cost least; nil if none can be looked up, or if it has more than `limit()`
+    /// candidates.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = try limit()
@@ -174,25 +174,25 @@ struct FetchPlanner {
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }
-        // A unique key costs twice as much as a row of a cache, because the record's value is compared, too.
+        // A unique key costs about twice as much as a row of a cache, because the record's value is compared, too.
         let shorter = min(limit, best.map { $0.found.count - 1 } ?? .max) / 2
         let range = hasUniqueKeys ? try uniqueRange(shorter) : nil
         guard let best = range ?? best, best.found.count <= limit else { return nil }
         return best
     }
 
-    /// The maximum number of candidates to look up; beyond it a scan is cheaper.
+    /// The maximum number of candidates to look up; if there are more, the records are scanned.
     private func limit(skipping skipped: UInt64 = 0) throws -> Int {
         let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
         let most = count / Self.recordsOfLookUp
-        // With key paths, a scanned record costs as much as one that is looked up, because the scan follows the paths.
+        // With key paths, a scanned record costs about as much as one that is looked up: the scan follows the paths.
         return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
     }
 
     // MARK: Sources
 
-    /// Looks up the unique values that the predicate demands. Leaves out an attribute with more than `limit` values,
-    /// for which a scan is cheaper.
+    /// Looks up the unique values that the predicate demands. Leaves out an attribute with more than `limit` values, or
+    /// with null among them.
     private func uniqueValues(_ limit: Int) throws -> [Candidates] {
         try constraints.compactMap { constraint in
             guard let values = constraint.demand.values, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
@@ -270,7 +270,7 @@ struct FetchPlanner {
             lookUpCount: bounds.intervals?.count ?? 1)
     }
 
-    /// The number of intervals that are always few enough to be looked up one by one.
+    /// Up to this many intervals of a cache's rows may be looked up one by one, even if the cache has few rows.
     private static let maximumIntervals = 1000
 
     /// The intervals of row keys that contain all matches, or nil if the predicate doesn't limit them; the number of

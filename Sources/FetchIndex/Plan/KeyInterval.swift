@@ -3,9 +3,9 @@ internal import FetchIndexValues
 
 /// An interval of OrderKeys: the keys that are at least `lower` and less than `upper`.
 ///
-/// A key in a tree is longer than a bound: further values and the object's number follow. The keys that begin with a
-/// prefix are those between the prefix and its successor. No value's key is a prefix of another value's key, so all
-/// keys that begin with the key of a value have this value.
+/// In a tree's key, further values and the object's number may follow a value. The keys that begin with a prefix are
+/// those that are at least the prefix and less than its successor. No value's key is a prefix of another value's key,
+/// so all keys that begin with the key of a value have this value.
 struct KeyInterval: Equatable {
     var lower: [UInt8]
     var upper: [UInt8]

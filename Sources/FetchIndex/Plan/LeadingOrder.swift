@@ -14,8 +14,8 @@ final class LeadingOrder {
     private let identity: CacheIdentity
     private let model: Model
 
-    /// Returns nil if the row keys don't begin with an attribute. The cache's predicate is parsed only when it's
-    /// needed.
+    /// Returns nil if the row keys don't begin with an attribute or a reference. The cache's predicate is parsed only
+    /// when it's needed.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
         keys = Self.leadingKeys(of: kept.identity, model, model.entities[number])
         if keys.isEmpty { return nil }
@@ -34,7 +34,7 @@ final class LeadingOrder {
     }
 
     /// The parts of the cache's predicate, which hold for all its rows; nil if the predicate can't be read, or if data
-    /// that placed the rows have changed, such as ICU's. O(length of the predicate), once.
+    /// that placed the rows have changed, such as ICU's.
     private(set) lazy var known: [PredicateSyntax]? = {
         guard let definition = try? OrderDefinition(identity, in: model) else { return nil }
         if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
@@ -82,8 +82,8 @@ final class LeadingOrder {
         return names.count == 2 && names[1] == RelatedPath.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
-    /// The fresh caches of exactly the given entities in a reader's state: the entity with its subentities, or the
-    /// entity alone. O(caches x log n).
+    /// The fresh caches with leading keys of exactly the given entities in a reader's state: the entity with its
+    /// subentities, or the entity alone. O(caches x log n).
     static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in
             cache.entities == entities ? LeadingOrder(cache, entity: entity, reader.model) : nil

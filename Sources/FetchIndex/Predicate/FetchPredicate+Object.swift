@@ -4,9 +4,9 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 extension FetchPredicate {
-    /// Whether the predicate holds for an object with its unsaved values. O(size of the predicate and of the object);
-    /// if the predicate follows relationships, also O(unsaved objects) and O(log n) for each related object. The
-    /// predicate is compiled for each call, so use a fetch to test many objects. Throws the errors of a fetch.
+    /// Whether the predicate holds for an object with its unsaved values. If the predicate follows relationships, costs
+    /// O(unsaved objects), and O(log n) for each related object. The predicate is compiled for each call, so use a
+    /// fetch to test many objects. Throws the errors of a fetch.
     public func evaluate(with object: ManagedObject) throws -> Bool {
         try withPublicErrors {
             let record = object.assembled(over: object.savedRecord())

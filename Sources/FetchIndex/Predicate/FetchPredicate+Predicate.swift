@@ -33,7 +33,7 @@ struct PredicateConversion {
         return try expressible.part(self)
     }
 
-    /// Converts a part to a predicate. A boolean expression becomes a comparison with TRUE.
+    /// Converts a part to a predicate. A boolean expression that isn't a constant becomes a comparison with TRUE.
     func predicate(_ expression: Any) throws -> PredicateSyntax {
         switch try part(expression) {
         case .predicate(let predicate): return predicate

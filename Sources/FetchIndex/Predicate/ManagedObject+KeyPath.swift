@@ -5,8 +5,7 @@ internal import FetchIndexValues
 extension ManagedObject {
     /// The value at a key path from the object, as in `genre IN %@.shelf.genres`, including unsaved values: an
     /// attribute's value, an object's id, or a list of them. `self` and `objectID` give the object's id, `entity` and
-    /// `entity.name` the name of its entity. Nil if the attribute or relationship doesn't exist. O(objects on the way x
-    /// log n).
+    /// `entity.name` the name of its entity. Nil if an object on the way lacks the attribute or relationship.
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
         guard let name = names.first else { return objectID.predicateValue }
         // An attribute's name may contain dots.

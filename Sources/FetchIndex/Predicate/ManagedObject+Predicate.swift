@@ -8,7 +8,7 @@ extension ManagedObject: PredicateArgument {
 }
 
 extension Related: PredicateArgument {
-    /// The ids of the objects. O(count).
+    /// The ids of the objects.
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
@@ -17,7 +17,7 @@ extension Related: PredicateArgument {
 }
 
 extension ResultsObjects: PredicateArgument {
-    /// The ids of the objects. O(count).
+    /// The ids of the objects.
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {

@@ -6,7 +6,7 @@ internal import FetchIndexValues
 ///     request.predicate = FetchPredicate(\Book.price < 2000 && (\Book.title).contains("影", .caseInsensitive))
 ///
 /// Texts are searched by methods of a key path in parentheses: `contains`, `hasPrefix`, `hasSuffix`, `isLike`,
-/// `matches`; `isIn` and `isBetween` work for any attribute.
+/// `matches`; `isIn` and `isBetween` are also for other attributes.
 public struct ObjectPredicate<Object: ManagedObject>: Sendable {
     let syntax: PredicateSyntax
 
@@ -42,7 +42,7 @@ extension FetchPredicate {
 
 // MARK: Comparisons
 
-// These operators, like all functions with key paths, trap unless the key path is that of an `@Attribute`.
+// These operators, and the functions below, trap unless the key path is that of an `@Attribute`.
 
 public func == <Object: ManagedObject, Wrapped: AttributeValue>(
     left: KeyPath<Object, Wrapped>, right: Wrapped

@@ -2,8 +2,8 @@ internal import FetchIndexModels
 
 extension ManagedObject {
     /// The related object of a to-one relationship; nil if this object has none, or if the related object was deleted.
-    /// O(log n). Traps if the entity lacks the relationship, and, if this object's record has the reference, in the
-    /// cases in which reading an attribute traps.
+    /// O(log n + unsaved edits). Traps if the entity lacks the relationship, and, if this object's record has the
+    /// reference, in the cases in which reading an attribute traps.
     public func relatedObject(_ name: String) -> ManagedObject? {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {

@@ -1,5 +1,5 @@
-/// Positions of objects in an ordered relationship. A position is a byte string. Another position fits between any two,
-/// up to a maximum length, so an insertion seldom changes the positions of other objects.
+/// Positions of objects in an ordered relationship. A position is a byte string. Up to a maximum length, another one
+/// fits between two different positions, so an insertion seldom changes the positions of other objects.
 ///
 /// A position consists of a number of six bytes, big-endian, and a fraction of up to 58 bytes, the last of which isn't
 /// 0. An appended object gets the next number. An object between two neighbours gets a number between theirs or, if

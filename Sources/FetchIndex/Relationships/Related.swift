@@ -43,8 +43,8 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
     // MARK: Changes
 
     /// Inserts an object, at the end if the relationship is ordered. If the inverse is to-one, the inserted object
-    /// loses its former related object. Does nothing if the object is already an element. Traps if the object is
-    /// deleted or belongs to another context.
+    /// loses its former related object. Does nothing if the relationship's owner has left its context. Otherwise traps
+    /// if the object is deleted or belongs to another context, and does nothing if it's already an element.
     public func insert(_ object: Object) { access?.insert(object, before: nil) }
 
     /// Inserts an object before the element at an index of an ordered relationship. An object that is already an

@@ -14,7 +14,7 @@ public import FetchIndexModels
 ///
 /// Both declarations describe the same links: when one property is set, the other immediately shows the change. A
 /// property whose type is an optional class declares a to-one relationship, a property of type ``Related`` a to-many
-/// one. Reading a to-one relationship costs O(log n); setting one costs O(log n) more when it is saved.
+/// one. Reading a to-one relationship costs O(log n + unsaved edits); setting one costs O(log n) more when it is saved.
 @propertyWrapper
 public struct Relationship<Wrapped: RelationshipValue> {
     private let name: String
@@ -65,8 +65,10 @@ extension Relationship {
         self.init(name, inverse, Options(false, isRequired, deleteRule, (0, 0), renamedFrom))
     }
 
-    /// Declares a relationship to any number of objects. If `ordered`, the objects have positions. An object can be
-    /// saved only with at least `minCount` and at most `maxCount` related objects; 0 means no limit.
+    /// Declares a relationship to any number of objects. If `ordered`, the objects have positions. A save fails if a
+    /// new object, or one that gained or lost related objects, has fewer than `minCount` or more than `maxCount` of
+    /// them in the context; 0 means no limit. If the context's `onUniqueConflict` is `.update`, new objects aren't
+    /// checked.
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String, ordered: Bool = false, deleteRule: DeleteRule = .nullify, minCount: Int = 0,
         maxCount: Int = 0, renamedFrom: String? = nil

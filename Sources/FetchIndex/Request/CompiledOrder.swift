@@ -26,8 +26,7 @@ final class CompiledOrders: Sendable {
 
     private let state = Mutex(State())
 
-    /// Compiles a definition like `OrderDefinition.compile`. O(size of the definition) if the compiled definition was
-    /// kept.
+    /// Compiles a definition like `OrderDefinition.compile`, or uses the compiled definition that was kept.
     func request(_ definition: OrderDefinition, in reader: StoreReader) throws -> OrderRequest {
         let (model, version) = (reader.model, reader.modelVersion)
         let known = state.withLock { $0.version == version ? $0.orders[definition] : nil }

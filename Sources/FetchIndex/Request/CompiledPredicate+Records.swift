@@ -3,7 +3,7 @@ package import FetchIndexPredicates
 internal import FetchIndexRecords
 
 extension RecordBlock {
-    /// Deselects the records for which not all parts hold. O(records x size of the parts).
+    /// Deselects the records for which not all parts hold.
     mutating func keep(where parts: [PredicatePart]) throws {
         for part in parts {
             switch part {
@@ -20,8 +20,8 @@ extension RecordBlock {
 }
 
 extension CompiledPredicate {
-    /// Makes a test from each part of the predicate's AND that reads one text attribute of the entity and nothing else.
-    /// If the predicate isn't an AND, the whole predicate is its only part.
+    /// Makes a test from each part of the predicate's AND that is known to read one text attribute of the entity and
+    /// nothing else. If the predicate isn't an AND, the whole predicate is its only part.
     func columnTests(of entity: Entity) -> [ColumnTest] {
         testsOfOneText { slot in
             slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string

@@ -10,7 +10,8 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
 
     public var entityName: String
     public var predicate: FetchPredicate?
-    /// The sort keys. Objects with equal values are sorted by entity and number, so that the order is total.
+    /// The sort keys. Objects with equal values are sorted by entity and number, so that the order is total. Without
+    /// sort keys, `fetch` returns new objects last.
     public var sortKeys: [SortKey<Object>] = []
     /// The maximum number of rows to fetch; 0 means all.
     public var fetchLimit = 0
@@ -25,19 +26,21 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// The attributes that dictionaries contain; nil for all attributes.
     public var propertiesToFetch: [String]?
     /// Whether a fetch selects and sorts objects by their unsaved values. If false, it uses the saved values, and
-    /// dictionaries have saved values; fetched objects have their unsaved values all the same. Controllers always
-    /// include unsaved edits.
+    /// dictionaries have saved values; fetched objects have their unsaved values all the same. Controllers ignore
+    /// this property.
     public var includesPendingChanges = true
     /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false
 
     /// Key paths to values of related objects, like `publisher.country`. A controller reports changes of these values
-    /// as updates of rows, although the order doesn't depend on them. Paths in the predicate, the sort keys and the
-    /// section key are observed anyway. Costs O(log n) for each row that a change concerns. `fetch` ignores them.
+    /// as updates of rows, although the order doesn't depend on them. A path in the predicate, a sort key or the
+    /// section key can be observed, too: otherwise a change of its value is reported only if rows or sections come,
+    /// leave or move, or a section's name changes. Costs O(log n) for each row that a change concerns. `fetch` ignores
+    /// them.
     public var observedKeyPaths: [String] = []
-    /// Relationships, like `publisher` or `chapters`, whose objects a fetch reads in advance, in the order in which
-    /// they are stored. This saves time if the program uses all of these objects next. An object that isn't read in
-    /// advance is read at its first use, O(log n). Controllers ignore them.
+    /// Relationships, like `publisher` or `chapters`, for whose objects a fetch reads the store's pages in advance, in
+    /// the order in which they are stored. This can save time if the program uses these objects next. Each object is
+    /// still read at its first use, O(log n). Controllers ignore them.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
     /// The aggregates that a controller maintains for each section and for any range of rows. `fetch` ignores them.

@@ -5,9 +5,8 @@ public import FetchIndexValues
 
 /// Finds one object: the first one of a request, or the one with a unique value.
 extension ManagedObjectContext {
-    /// The first matching object, by the sort keys, then by entity and number; nil if no object matches. Unsaved edits
-    /// are included. Costs as much as `fetch` with the limit 1, which is least if the predicate gives the value of a
-    /// unique attribute. Throws the errors of `fetch`.
+    /// The first matching object, in the order of `fetch`; nil if no object matches. Unsaved edits are included. Costs
+    /// as much as `fetch` with the limit 1. Throws the errors of `fetch`.
     ///
     ///     let cheapest = try context.first(Book.self, where: predicate, sortedBy: [SortKey(\.price)])
     public func first<Object: ManagedObject>(
@@ -27,8 +26,9 @@ extension ManagedObjectContext {
 
     /// The object with a value of a unique attribute; nil if no object has the value, or if the value is null. Unsaved
     /// edits are included. O(log n), so this can be used to find or insert objects. If no saved object has the value,
-    /// the first call for an attribute after the context has advanced, rolled back or discarded values by a refresh also
-    /// costs O(unsaved objects). Throws `RequestError.notUnique` for other attributes, and the errors of `fetch`.
+    /// the first call for an attribute, and the first one after a save, a merge, a batch request, a rollback or a
+    /// refresh, also cost O(unsaved objects). Throws `RequestError.notUnique` for other attributes, and the errors of
+    /// `fetch`.
     ///
     ///     let book = try context.object(where: \Book.isbn, is: isbn) ?? Book(context: context)
     public func object<Object: ManagedObject, Wrapped: AttributeValue>(
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
 }
 
 /// An index of an entity's unsaved objects by the value of an attribute. It is made at the first use, and updated with
-/// each edit, until the context advances, rolls back or discards values by a refresh.
+/// each edit, until a save, a merge, a batch request, a rollback, or a refresh that discards values.
 struct UnsavedIndex {
     struct Attribute: Hashable {
         let entity: Int

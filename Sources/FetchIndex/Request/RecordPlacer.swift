@@ -71,11 +71,11 @@ final class RecordPlacer: RowPlacer {
     /// The permanent name of a key path, as cache identities contain it; nil if the name isn't a path.
     func permanentName(ofPath name: String) -> String? { table.permanentName(of: name) }
 
-    /// Whether a name in a key path differs from the permanent name, which cache identities contain.
+    /// Whether a name in a key path may differ from the permanent name, which cache identities contain.
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
     /// The versions that affect placements: of data (ICU's and time zones), and of rules that have changed since they
-    /// were introduced. Also the names of all entities, if the predicate uses `entity`.
+    /// were introduced. Also the names of the entities, if the predicate uses `entity`.
     var versions: [String] {
         predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])

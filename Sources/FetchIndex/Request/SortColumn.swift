@@ -49,8 +49,8 @@ final class SortColumn {
     }
 
     /// Deselects a block's records whose values come after the first value in a row key. Works in one loop, without
-    /// making keys, for integers, doubles, dates and texts compared by bytes; for other values it keeps all selected
-    /// records.
+    /// making keys, for integers, doubles, dates and texts compared by bytes. If the first value is another one, such
+    /// as null, keeps all selected records.
     func keepRecords(of block: inout RecordBlock, within key: [UInt8]) throws {
         let isDescending = isDescending
         switch first(of: key) {
@@ -78,8 +78,8 @@ final class SortColumn {
         }
     }
 
-    /// Whether values within bounds may come before or equal the first value in a row key. True if `keepRecords` keeps
-    /// all records for this column.
+    /// Whether values within bounds may come before or equal the first value in a row key. True for a first value for
+    /// which `keepRecords` keeps all records.
     func mayHaveRecords(within key: [UInt8], _ values: RecordBounds) -> Bool {
         guard let first = first(of: key), let values = values[slot] else { return true }
         let bound: Value

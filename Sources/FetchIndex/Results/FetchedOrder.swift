@@ -5,7 +5,7 @@ public import FetchIndexModels
 ///
 /// The order retains its snapshot, which pins the pages of that state.
 public struct FetchedOrder {
-    /// A subentity whose objects are among the rows.
+    /// A subentity whose objects may be among the rows.
     struct Other {
         let entity: Entity
         let origin: ObjectOrigin
@@ -22,7 +22,7 @@ public struct FetchedOrder {
     private let damage: Damage
     private let origin: ObjectOrigin
     let entityNumber: Int
-    /// The subentities whose objects are among the rows, by number.
+    /// The subentities whose objects may be among the rows, by number.
     let others: [Int: Other]
     /// The part of an id that all section objects of an entity share, by entity number. Empty unless the rows are
     /// grouped by a related object.
@@ -132,8 +132,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Runs the body of a public function. If the body finds damage of the cache, records that, so that `withOrder`
-    /// rebuilds the cache.
+    /// Runs the body of a public function. If the body finds damage of the cache, records that, so that `withOrder` can
+    /// rebuild the cache.
     func noting<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch {
             if error.isCacheDamage { damage.isMet = true }
@@ -175,7 +175,7 @@ public struct FetchedSection: Equatable, Sendable {
     /// The related object by which the rows are grouped; nil if the section key isn't a relationship, and for the
     /// section of rows without a related object.
     public let objectID: ObjectID?
-    /// The columns of the aggregates; nil if the request has none, so that making a section then retains no reference.
+    /// The columns of the aggregates; nil if the request has none.
     private let columns: AggregateColumns?
     private let summary: [UInt8]
 

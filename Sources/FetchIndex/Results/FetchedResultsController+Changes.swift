@@ -66,8 +66,8 @@ extension FetchedResultsController: ContextFollower {
         shown = .repaired(repaired)
     }
 
-    /// The new keys of objects that are or were members of the order, by their old keys. Keys of objects outside of the
-    /// window of limit and offset are included, because the window may have shown the old ids.
+    /// The new keys of objects that may be or have been members of the order, by their old keys. Keys of objects
+    /// outside of the window of limit and offset are included, because the window may have shown the old ids.
     private func rowsRenumbered(
         _ ids: [RecordKey: RecordKey], _ edits: [RecordChange], in order: LiveOrder
     ) throws -> [RecordKey: RecordKey] {

@@ -4,18 +4,19 @@ internal import FetchIndexRecords
 
 extension FetchedResultsController {
     /// Advances the context to the store's newest state, and opens the order in that state. If the controller has a
-    /// cache, opening costs O(log n) if the cache is current, and O(k log n) if it is k changes behind. Otherwise the
-    /// order is built, O(n log n). Without an offset or a limit, each unsaved edit costs O(log n) more. If the
-    /// controller has fetched another request before, the differences are delivered as a batch, O(n log n) for n rows.
+    /// cache, opening costs O(log n) if the cache is current, and O(k log n) if it is k changes of records and rows
+    /// behind. Otherwise the order is built, O(n log n), unless the controller already has it. Without an offset or a
+    /// limit, each row that unsaved edits change costs O(log n) more. If the controller shows the rows of another
+    /// request, the differences are delivered as a batch, O(n log n) for n rows.
     ///
     /// During a delivery the context doesn't advance: the order is opened in the context's current state. A controller
     /// that is delivering a batch already shows the state after the batch, and can't fetch another request until the
     /// delivery ends.
     ///
     /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or
-    /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if the request has no sort key or can't
-    /// be cached, if another controller of the context uses the cache name for another request, if the context uses
-    /// another class for the entity, or if the request has changed while the controller delivers changes.
+    /// `UnusableCalendar` if the request is invalid or doesn't fit the model; `ContextError` if the request has no sort
+    /// key or can't be cached, if another controller of the context uses the cache name for another request, if the
+    /// context uses another class for the entity, or if the request has changed while the controller delivers changes.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {
@@ -138,7 +139,7 @@ extension FetchedResultsController {
         return (try live(request, opened), opened.outcome)
     }
 
-    /// The key paths in the request's `observedKeyPaths`, resolved for each entity whose objects are rows.
+    /// The key paths in the request's `observedKeyPaths`, resolved for each entity whose objects may be rows.
     private func observedPaths(_ request: OrderRequest) throws -> [RelatedPath] {
         if fetchRequest.observedKeyPaths.isEmpty { return [] }
         let model = managedObjectContext.model

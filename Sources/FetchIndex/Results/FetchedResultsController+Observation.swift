@@ -34,7 +34,7 @@ extension FetchedResultsController {
         return SectionKey.indexTitle(ofSectionNamed: name, sectionKey)
     }
 
-    /// The distinct index titles of the sections, in the order of the sections. O(sections).
+    /// The distinct index titles of the sections, in the order of the sections. O(sections x log n).
     public var sectionIndexTitles: [String] {
         var seen: Set<String> = []
         return sections.compactMap(\.indexTitle).filter { seen.insert($0).inserted }

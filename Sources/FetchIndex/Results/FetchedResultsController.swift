@@ -6,7 +6,7 @@ public import FetchIndexValues
 /// The objects of a request, sorted and in sections. The controller keeps its rows current with its context, and
 /// reports what changed.
 ///
-/// Sections and rows are read on demand, so a fetch with a current cache costs O(log n), however many rows it has. When
+/// Sections and rows are read on demand, so a fetch opens a current cache in O(log n), however many rows it has. When
 /// the context processes edits, saves, merges or rolls back, the controller advances with it, and reports the changes
 /// to its delegate and to `changes`.
 ///
@@ -15,7 +15,7 @@ public import FetchIndexValues
 ///     try controller.performFetch()
 ///     for section in controller.sections { print(section.name, section.count) }
 public final class FetchedResultsController<Object: ManagedObject> {
-    /// The request. A new request takes effect with the next `performFetch`, which reports the differences.
+    /// The request. A new request takes effect with the next successful `performFetch`.
     public var fetchRequest: FetchRequest<Object>
     public let managedObjectContext: ManagedObjectContext
     public let sectionKey: SectionKey?
@@ -26,7 +26,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
-    /// The error that made the controller empty: records that it needs are damaged. Nil after a successful fetch.
+    /// The error that made the controller empty, usually damage of records that it needs; otherwise nil.
     public var failure: (any Error)? { if case .failure(let error, _) = shown { error } else { nil } }
 
     let requiresSortKeys: Bool
@@ -40,16 +40,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var version = 0
     /// The observers of the results; nil until the results are read.
     var observers: Observers?
-    /// The properties of the last fetch. A fetch with equal properties keeps a current order, and a repaired order has
-    /// this offset and limit.
+    /// The properties of the fetch that opened the order. A fetch with equal properties keeps a current order, and a
+    /// repaired order has this offset and limit.
     var fetched: Fetched?
-    /// The change with which the order last followed the context. A fetch sets it to nil before the context merges, and
-    /// returns the merge's change.
+    /// The change with which the order last followed the context. A fetch sets it to nil before it merges, and then
+    /// finds the merge's change here.
     var merged: OrderChange<RecordKey>?
-    /// The last change; nil once it is delivered.
+    /// The change to be delivered next, if any.
     var undelivered: OrderChange<RecordKey>?
-    /// The cache as the last fetch opened it, for the next `settle` to store. Only for controllers that need the exact
-    /// change.
+    /// The cache as a fetch last opened it, for the next `settle` to store; nil after that. Only for controllers that
+    /// need the exact change.
     var reading: CacheReading?
     /// The sequences of changes, by their numbers. A sequence that has ended is removed at the next change.
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
@@ -108,9 +108,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Reading
 
-    /// Calls the body with the window of rows; returns nil before the first fetch and after a failure. If the order is
-    /// damaged, recomputes it from the records, in memory. If the records are damaged, too, returns nil: the controller
-    /// becomes empty, and `failure` has the error.
+    /// Calls the body with the window of rows; returns nil before the first fetch and after a failure. If the body
+    /// throws, recomputes the order from the records, in memory, and calls the body again. If that fails, too, returns
+    /// nil: the controller becomes empty, and `failure` has the error.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
         guard let window = live?.window else { return nil }
         do { return try body(window) } catch {}
@@ -179,7 +179,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return object(read { $0.rowCount > row ? try $0.row(at: row).object : nil } ?? nil)
     }
 
-    /// The number of the request's entity, which stays known after a failure.
+    /// The number of the request's entity, also after a failure; 0 if it can't be found.
     var entityNumber: Int {
         live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
     }
@@ -188,16 +188,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
     func object(_ id: RecordKey?) -> Object {
         let id = id ?? managedObjectContext.container.temporaryKey(entityNumber)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
-            // This doesn't read the store, so it can only fail if the program has used another class for the entity.
+            // The program has used another class for the entity, or a damaged order has the key of another entity.
             preconditionFailure(
                 "Entity \"\(fetchRequest.entityName)\" isn't represented by class \(Object.self) in this context.")
         }
         return object
     }
 
-    /// An aggregate of the rows in a range, whose indexes count over all sections. O(log n). Traps unless the fetched
-    /// request has the aggregate. Also traps if the range isn't within the rows, unless damage may have changed them.
-    /// Null before the first fetch, and after a failure, which `failure` reports.
+    /// An aggregate of the rows in a range, whose indexes count over all sections. O(log n). Null before the first
+    /// fetch, and after a failure, which `failure` reports. Otherwise traps unless the fetched request has the
+    /// aggregate, and if the range begins before the rows, or ends after them and no damage may have changed them.
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
@@ -228,7 +228,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } ?? nil
     }
 
-    /// The names of the sections and the ids of the rows, copied from the current results. O(rows).
+    /// The names of the sections and the ids of the rows, copied from the current results. O(rows + sections x log n).
     public var snapshot: ResultsSnapshot {
         let sections = Array(sections)
         let rows = read { try $0.objects() } ?? sections.map { _ in [] }

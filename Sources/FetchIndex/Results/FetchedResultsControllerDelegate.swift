@@ -22,8 +22,8 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?
-    /// Is called when the controller has become empty, because it found damaged records. During this call the context
-    /// can't be saved, merged or rolled back.
+    /// Is called when the controller has become empty, usually because it found damaged records. During this call the
+    /// context can't be saved, merged or rolled back.
     func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
 }
 
@@ -45,7 +45,7 @@ extension FetchedResultsControllerDelegate {
     public func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error) {}
 }
 
-/// A delegate that receives a copy of all results after each batch, instead of single changes.
+/// A delegate that receives a copy of all results after each batch, instead of the calls that report the batch.
 public protocol FetchedResultsControllerSnapshotDelegate<Object>: FetchedResultsControllerDelegate {
     func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot)
 }

@@ -62,8 +62,8 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public func makeIterator() -> Iterator { Iterator(controller) }
 }
 
-/// A section of a controller's results. Its name, counts and aggregates stay as they were when the section was read;
-/// `objects` reads the current results.
+/// A section of a controller's results. Its name, counts and undamaged aggregates stay as they were when the section
+/// was read; `objects` reads the current results.
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
     fileprivate let index: Int
@@ -98,8 +98,8 @@ public struct ResultsSection<Object: ManagedObject> {
     /// the results have changed, that may be another section.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 
-    /// An aggregate of the section's rows. O(1). Traps unless the fetched request has the aggregate. Null after a
-    /// failure, which the controller's `failure` reports.
+    /// An aggregate of the section's rows. O(1), unless the aggregate is damaged. Null if the controller's `failure`
+    /// prevents reading it. Without a failure, traps if the section was read for a request without the aggregate.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         let result = aggregate.function.result
         guard let column = columns.index(for: aggregate.function, of: aggregate.attribute) else {
@@ -132,7 +132,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
         return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
     }
 
-    /// Iterates over the rows. The loop ends at the current end of the results, even if they shrink during the loop.
+    /// Iterates over the rows. The loop ends at the current end of the rows, even if they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         let objects: ResultsObjects
         var row = 0
@@ -146,7 +146,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 
     public func makeIterator() -> Iterator { Iterator(objects: self) }
 
-    /// The object of a row. O(log n). An object that the context doesn't have yet is a fault until it is first used.
+    /// The object of a row. O(log n). An object that the context doesn't have yet is made as a fault.
     public subscript(row: Int) -> Object {
         guard let sectionIndex else { return controller.object(atRow: row) }
         return controller.object(at: RowPath(section: sectionIndex, row: row))
@@ -165,9 +165,9 @@ public struct ResultsSnapshot: Hashable, Sendable {
 
 extension ResultsChange {
     /// The change of results without sections as a `CollectionDifference` of two lists of ids. A move becomes a removal
-    /// and an insertion that are associated with each other. Updates aren't included, and the difference is empty for
-    /// an unknown change (`rebuilt`). Nil if the change has events of sections, or of rows outside of the first
-    /// section.
+    /// and an insertion that are associated with each other. Updates and replaced ids (`renumbered`) aren't included,
+    /// and the difference is empty for an unknown change (`rebuilt`). Nil if the change has events of sections, or of
+    /// rows outside of the first section.
     public var collectionDifference: CollectionDifference<ObjectID>? {
         let isPlain = rows.allSatisfy { ($0.from?.section ?? 0) == 0 && ($0.to?.section ?? 0) == 0 }
         guard sections.isEmpty, isPlain else { return nil }

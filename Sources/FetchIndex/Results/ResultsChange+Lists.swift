@@ -3,9 +3,10 @@ extension ResultsChange {
     /// The change without moves, for lists that don't support all moves: UIKit refuses to move a row into an inserted
     /// section, out of a deleted section, or in a section that moves.
     ///
-    /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows.
-    /// `rows` returns the ids of the rows in a section of the new state. Updates of rows in moved sections are omitted,
-    /// because these rows are inserted with their new values. O(m log m) for m events and rows of moved sections.
+    /// A moved section is deleted and inserted with all its rows. A moved row becomes a deletion and an insertion. In
+    /// moved sections, deletions of rows are omitted, because the section's deletion includes them, and so are updates,
+    /// because the rows are inserted with their new values. `rows` returns the ids of the rows in a section of the new
+    /// state. O(m log m) for m events and rows of moved sections.
     public func asDeletesAndInserts(rows ids: (_ section: Int) -> [ObjectID]) -> ResultsChange {
         var change = ResultsChange()
         change.renumbered = renumbered

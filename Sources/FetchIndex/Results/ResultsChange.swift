@@ -29,7 +29,7 @@ public enum FetchOutcome: Equatable, Sendable {
     /// The order in the cache, or in the controller, was current.
     case hit
     /// The rows of the cache or of the controller were behind, or the cache's exact reader hadn't received earlier
-    /// changes. The change leads from the former rows to the current ones.
+    /// changes. The change leads from the former rows to the current ones; `OrderOptions.check` gets an empty one.
     case caughtUp(ResultsChange)
     /// The order was built from the records, or its change is unknown because of damage.
     case rebuilt(RebuildReason)

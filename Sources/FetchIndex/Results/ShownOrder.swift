@@ -8,18 +8,18 @@ internal import FetchIndexOrderCaches
 //                            +---------------- damage in the records --------------------->   v
 //                                                                                           failure(isTold: true)
 //
-// A successful fetch leads from each state to `order`. When the context processes edits, advances or rolls back, the
-// state stays, unless damage is found.
+// A successful fetch leads from each state to `order`, except during the controller's own delivery. When the context
+// processes edits, advances or rolls back, the state stays, unless damage is found.
 enum ShownOrder {
     /// The controller has not fetched yet.
     case nothing
-    /// The order that the last fetch opened. It follows the context.
+    /// The order that a fetch opened. It follows the context.
     case order(LiveOrder)
     /// An order that was computed again in memory, because the opened order couldn't be read or updated. Counts that
     /// were read from the opened order may be wrong.
     case repaired(LiveOrder)
-    /// The controller has no rows, because records that the order needs are damaged. Listeners are notified of the
-    /// failure once.
+    /// The controller has no rows, because the order couldn't be computed again, usually because of damaged records.
+    /// Listeners are notified of the failure at most once.
     case failure(any Error, isTold: Bool)
 
     var live: LiveOrder? {
@@ -29,7 +29,7 @@ enum ShownOrder {
         }
     }
 
-    /// Whether damage was found since the last fetch.
+    /// Whether damage was found since a fetch opened the order.
     var hasMetDamage: Bool {
         switch self {
         case .nothing, .order: false

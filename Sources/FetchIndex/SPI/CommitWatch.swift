@@ -69,8 +69,8 @@ package final class CommitWatch: Sendable {
             switch look() {
             case .found(let commit): return commit
             case .ended: return nil
-            // The runtime has the timer of this clock as soon as any task runs. The first sleep of another clock would
-            // need one more descriptor, and would never end if the process had none left.
+            // On Linux, the runtime has the timer of this clock as soon as any task runs. The first sleep of another
+            // clock would need one more descriptor, and wouldn't end if the process had none left.
             case .nothing: try? await Task.sleep(for: PersistentContainer.commitInterval, clock: .suspending)
             }
         }

@@ -28,8 +28,8 @@ extension FetchedOrder {
     package var memberCount: Int { opened.memberCount }
 
     /// Reads the cached data of the given sections and rows, and the aggregates of all rows, so that a printer finds
-    /// damage before it prints anything. Looks up the records of the first 100 of the given rows. O(log n + sections +
-    /// rows).
+    /// damage in them before it prints anything. Looks up the records of the first 100 of the given rows. O(log n +
+    /// sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {

@@ -1,6 +1,6 @@
 /// An optional value that is encoded as null if it's nil. A synthesized `encode(to:)` would leave out its key.
 ///
-/// For the tool's JSON, which always has every key. Users encode values in their own way.
+/// For the tool's JSON, in which a missing value is null. Users encode values in their own way.
 @propertyWrapper
 package struct NullWhenMissing<Value: Encodable & Sendable>: Encodable, Sendable {
     package var wrappedValue: Value?

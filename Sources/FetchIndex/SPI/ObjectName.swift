@@ -27,8 +27,7 @@ extension StoreReader {
     /// The descriptions of objects: their current key and values, and their values at a commit. If `withValues` is
     /// false, only deleted objects have values. If the log doesn't reach back to the commit, deleted objects are left
     /// out, and other objects have no old values. If `commit` is nil, deleted objects are left out, and old values
-    /// equal the new ones. O(k log n) for k objects; if old values are needed, also O(log n) for each entry of the log
-    /// since the commit, and a step for each object inserted since then.
+    /// equal the new ones.
     func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
     ) throws -> [ObjectID: ObjectName] {

@@ -19,7 +19,7 @@ extension PersistentContainer {
     /// The path of the store's folder, without symbolic links, for messages. Users know the URL that they opened.
     package var path: String { store.path }
 
-    /// Throws `StoreError.moved` if the store's files were moved or replaced. Costs one to three calls of stat. Users
-    /// get the same error from the next transaction of a context.
+    /// Throws `StoreError.moved` if the store's files were moved or replaced. Calls stat a few times. Users get the
+    /// same error from the next transaction of a context.
     package func requireInPlace() throws { try withPublicErrors { try store.requireInPlace() } }
 }

@@ -54,7 +54,6 @@ package struct PinnedState {
     }
 
     /// The stored order of a cache, even if it isn't current; nil if the cache is missing or its header can't be used.
-    /// O(1).
     package func storedOrder(ofCache name: String) throws -> StoredOrder? {
         try withPublicErrors {
             try container.caches.storedOrder(name, in: snapshot).map(StoredOrder.init)

@@ -8,7 +8,7 @@ internal import FetchIndexRecords
 /// ``PersistentContainer/withOrder(_:_:_:)``. The rows of a stored order may belong to deleted objects, so only
 /// sections and counts can be read.
 package struct StoredOrder {
-    /// The size of the two trees of an order: its sections and its rows.
+    /// The size of an order's trees of sections and rows.
     package struct Size: Sendable {
         /// The number of nodes of both trees.
         package let nodeCount: Int

@@ -30,8 +30,8 @@ package struct ReadableRequest {
         try withPublicErrors { try OrderDefinition(identity, in: snapshot.model) }
     }
 
-    /// Whether an order with the stored definition has the cache's fingerprint. The fingerprint is another one if the
-    /// model or the collation rules have changed since the cache was built. Throws like `definition`, and if the
+    /// Whether an order with the stored definition has the cache's fingerprint. The fingerprint may be another one if
+    /// the model or the collation rules have changed since the cache was built. Throws like `definition`, and if the
     /// definition doesn't fit the model, or if this machine lacks its calendar, locale or time zone.
     package func isComparable() throws -> Bool {
         try withPublicErrors { try definition().compile(in: snapshot.model).identity == identity }

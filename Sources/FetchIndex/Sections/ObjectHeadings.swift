@@ -10,7 +10,7 @@ final class ObjectHeadings {
     let sortKeyCount: Int
     /// The slots of the objects' attributes that headings contain, by entity.
     let reads: [Int: Set<Int>]
-    /// Whether the name of the relationship or of an attribute differs from its permanent name, which cache identities
+    /// Whether the name of a relationship or of an attribute may differ from its permanent name, which cache identities
     /// contain.
     let isRenamed: Bool
     private let model: Model

@@ -132,7 +132,7 @@ final class SectionColumn {
     }
 
     /// Returns the length in bytes of the first letters of a UTF-8 text. An ASCII character is a letter of one byte,
-    /// unless it begins CR LF or a combining mark follows it.
+    /// unless it begins CR LF or a character that isn't ASCII extends it.
     private static func prefixLength(_ letters: Int, of text: RawSpan) -> Int {
         text.withUnsafeBytes { text in
             let start = text.prefix(letters + 1)

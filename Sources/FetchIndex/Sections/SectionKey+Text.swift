@@ -19,7 +19,7 @@ extension SectionKey: CustomStringConvertible {
         }
     }
 
-    /// Parses the form of `description`. Throws `RequestError` for other texts and for the form of a function.
+    /// Parses the form of `description`. Throws `RequestError`, for example for the form of a function.
     public init(parsing text: String) throws {
         guard let (function, arguments) = RequestText.call(text) else {
             guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
@@ -30,7 +30,7 @@ extension SectionKey: CustomStringConvertible {
         }
         if function == "computed" {
             throw RequestError.malformed(
-                "the section key \(text) is a function of the program that built the order; only that program can rebuild it"
+                "the section key \(text) is a function of the program that built the order; only a program with this function can rebuild it"
             )
         }
         let name = RequestText.unquoted(arguments[0])

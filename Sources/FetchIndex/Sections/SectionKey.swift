@@ -10,12 +10,13 @@ public enum SectionKey: Hashable, Sendable {
     case date(String, CalendarUnit, timeZone: String = "UTC", calendar: SectionCalendar = .iso8601)
     /// Groups rows by intervals of a number attribute. A section's name is the start of its interval.
     case bucket(String, width: Double)
-    /// Groups rows by the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the
-    /// locale's alphabet (か for kana from か to ご) or of A to Z, and "#" for all other texts.
+    /// Groups rows by the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": usually a letter
+    /// of the locale's alphabet (か for kana from か to ご) or of A to Z, and "#" for other texts.
     case indexTitle(String, locale: String)
     /// Groups rows by the object to which a to-one relationship, or a path of them, leads. A section's name is an
-    /// attribute of that object; two objects with the same name have two sections. A change of the name changes one
-    /// section and none of its rows, even if the first sort keys are attributes of that object.
+    /// attribute of that object; two objects with the same name have two sections. A change of the name changes at
+    /// most one section and no row, even if the first sort keys are attributes of that object, unless the predicate, a
+    /// later sort key or an observed key path reads the name.
     case relationship(String, name: String)
     /// Groups rows by a function of an object; see `computed(_:version:_:)`.
     case function(ComputedSection)

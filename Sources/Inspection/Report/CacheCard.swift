@@ -91,9 +91,10 @@ struct CacheCard {
             style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))
     }
 
-    /// Whether the cache can be compared with the records. That isn't possible if the cache is unusable, if the model
-    /// or the rules of text order have changed since it was built, if only the program that built it knows its section
-    /// key, or if this machine lacks a locale, a calendar or a time zone that the cache needs.
+    /// Whether the cache can be compared with the records. That isn't possible, for example, if the cache is unusable,
+    /// if a change of the model or of the rules of text order has changed its fingerprint, if only the program that
+    /// built it knows its section key, or if this machine lacks a locale, a calendar or a time zone that the cache
+    /// needs.
     private func isComparable(_ cache: NamedCache) -> Bool {
         if case .unusable = cache.state { return false }
         guard case .readable(let request)? = try? pinned.request(ofCache: name) else { return false }

@@ -11,7 +11,7 @@ package struct CacheSummary: Hashable, Sendable {
     /// The CSS class of the state: good, behind or bad.
     package let style: String
     /// A text that changes with the cache's commit, builds, catch-ups, hits and state. If it changes, the live page
-    /// reads the cache's card again.
+    /// reads the cache's card again when it shows the card.
     package let version: String
 
     /// Returns the summaries of all caches, sorted by name. O(log n) for each cache, and for each commit since the

@@ -35,7 +35,7 @@ package struct InspectionReport {
     }
 
     /// Returns the frame of the live page: the overview of the store, and empty elements that the page's scripts fill.
-    /// O(k log n) for k commits in the log. Throws `StoreError`.
+    /// Reads the commits of the log.
     package func livePage() throws -> String {
         let store = storePart
         return try Templates.render(LivePage(title: store.title, store: store, style: Templates.style), .live)
@@ -45,7 +45,7 @@ package struct InspectionReport {
         try Templates.render(LivePage(title: "no store", store: nil, style: Templates.style), .live)
     }
 
-    /// Returns the overview of the store as an HTML fragment. O(k log n) for k commits in the log. Throws `StoreError`.
+    /// Returns the overview of the store as an HTML fragment. Reads the commits of the log.
     package func storeHTML() throws -> String { try Templates.render(storePart, .store) }
 
     /// Returns the card of a cache as an HTML fragment. Throws `StoreError`.
@@ -94,7 +94,8 @@ package struct InspectionReport {
             }.joined(separator: "; "))
     }
 
-    /// Returns the sizes of the tables, the largest first, then the free space. Pages that LMDB uses for itself are left out.
+    /// Returns the sizes of the tables that have pages, the largest first, then the free space. Pages that LMDB uses
+    /// for itself are left out.
     private static func shares(_ information: StoreInformation) -> [(name: String, bytes: Int)] {
         let tables = information.tables.filter { $0.bytes > 0 }.map { (name: $0.name, bytes: $0.bytes) }
         return tables.sorted { ($1.bytes, $0.name) < ($0.bytes, $1.name) } + [("free", information.freeBytes)]

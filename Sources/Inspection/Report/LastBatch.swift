@@ -3,7 +3,7 @@ internal import FetchIndexModels
 
 /// Computes the changes of a cache's order since the commit from which its last stored opening caught it up, or for an
 /// exact reader since the commit that the reader had received before that opening. For a maintained cache, these
-/// include the changes that writers have applied since. There is no batch after a rebuild.
+/// include the changes that writers have applied since. There is no batch if that opening rebuilt the cache.
 struct LastBatch {
     private static let mostRows = 24
     private static let mostNameLength = 60

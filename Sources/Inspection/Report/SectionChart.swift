@@ -1,6 +1,6 @@
 internal import FetchIndex
 
-/// A chart of the number of rows in each section of a cache.
+/// A chart of the sizes of a cache's sections.
 struct SectionChart {
     private static let mostColumns = 240
     private static let mostLargest = 8
@@ -35,7 +35,7 @@ struct SectionChart {
         let each = (order.sectionCount + columns.count - 1) / columns.count
         let note =
             sections.isEmpty
-            ? "a column is the mean of \(each) sections" : "a column is the largest of \(each) sections"
+            ? "a column is the mean of up to \(each) sections" : "a column is the largest of up to \(each) sections"
         return Figure(
             title: "Rows by section", top: Numbers.grouped(Int(chart.greatest.rounded())),
             svg: chart.svg(title: "Rows by section"), left: shownName(try order.section(at: 0)),

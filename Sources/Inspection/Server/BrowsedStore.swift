@@ -120,7 +120,7 @@ actor BrowsedStore {
     }
 
     /// Checks whether the store is still in its place. If there are listeners, reads the state of its caches, and sends
-    /// them the changes.
+    /// the changes to the listeners.
     private func poll() async {
         do {
             let container = try current()
@@ -195,7 +195,7 @@ actor BrowsedStore {
             for await _ in commits {
                 let start = ContinuousClock.now
                 await advance(view)
-                // Each commit makes advancing slower if no process saves the caught-up cache.
+                // Advancing can become slower with each commit until a process saves the caught-up cache.
                 let time = ContinuousClock.now - start
                 if time > Self.longAdvance { try? await Task.sleep(for: time * Self.restFactor) }
             }

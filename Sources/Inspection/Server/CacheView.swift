@@ -8,7 +8,7 @@ internal import FetchIndexInspection
 ///
 ///     closed ──open──> opened ──bringUpToDate: changes are collected──> opened ──advance──> an event with the changes
 ///        ^                │
-///        └─────close──────┘  after an error, or if the cache has another request or the store another model:
+///        └─────close──────┘  after an error of the store or cache, or if the request or the model changed:
 ///                            `advance` then returns a reset or throws
 actor CacheView {
     private static let mostEvents = 1000
@@ -26,7 +26,7 @@ actor CacheView {
         let modelVersion: UInt32
     }
 
-    /// Collects the controller's changes until `advance` returns them.
+    /// Collects the controller's changes for `advance`.
     final class Changes: FetchedResultsControllerDelegate {
         typealias Object = ManagedObject
 
@@ -81,9 +81,10 @@ actor CacheView {
         }
         guard case .readable(let request) = try state.request(ofCache: name),
             let isComparable = try? request.isComparable()
-        else { throw Unshown(name, "cannot be shown: it has a key that only its program or another machine knows") }
+        else { throw Unshown(name, "cannot be shown: its request does not fit the program, the machine or the model") }
         guard isComparable else {
-            throw Unshown(name, "was built with another model or text order; a fetch with its request rebuilds it")
+            throw Unshown(
+                name, "was built with another model or other rules of order; a fetch with its request rebuilds it")
         }
         return try request.definition()
     }
@@ -127,9 +128,8 @@ actor CacheView {
         return current
     }
 
-    /// Advances to the newest commit. Returns the changes since the last call, or a reset if the view was closed since.
-    /// Returns nil if nothing changed, or if the view isn't open and no reset is due. Throws `StoreError` and
-    /// `Unshown`.
+    /// Advances to the newest commit. Returns what changed since the last call, or a reset if the view was closed
+    /// since. Returns nil if nothing changed, or if the view isn't open and no reset is due.
     func advance() throws -> RowsEvent? {
         // The page hasn't asked for rows yet, or not since the last error.
         if opened == nil, !needsReset { return nil }

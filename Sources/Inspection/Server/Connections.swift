@@ -2,15 +2,15 @@ internal import Synchronization
 internal import FetchIndexCLibrary
 
 /// The open connections of a server, and their maximum number. If the server is full, a new connection replaces the
-/// oldest connection that hasn't sent the token; if all have sent it, the oldest connection that waits for its next
-/// request. So idle connections can't shut out new ones.
+/// oldest connection that hasn't sent a trusted request; if all have, the oldest connection that waits for its next
+/// request. So only connections that are being answered make the server refuse new ones.
 ///
 ///     admitted, unknown --begin--> answering --pause--> waiting --begin--> answering
 ///          |                                               |
 ///          +------------ dropped for a new one ------------+
 final class Connections: Sendable {
     private enum Standing {
-        /// Has not sent a request with the token.
+        /// Has not sent a trusted request.
         case unknown
         case answering
         /// Between two requests.
@@ -45,8 +45,8 @@ final class Connections: Sendable {
             if state.open.count >= most {
                 state.closing += 1
                 guard let dropped = state.oldest(.unknown) ?? state.oldest(.waiting) else { return nil }
-                // The dropped connection's task closes the descriptor when it reads the end of the stream. If this
-                // method closed it, its number could be reused while that task still uses it.
+                // The dropped connection's task closes the descriptor when it notices the shutdown. If this method
+                // closed it, its number could be reused while that task still uses it.
                 if let connection = state.open.removeValue(forKey: dropped) {
                     shutdown(connection.file, CInt(SHUT_RDWR))
                 }

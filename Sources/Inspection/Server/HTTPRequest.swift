@@ -10,7 +10,8 @@ struct HTTPRequest {
     /// Whether the client wants the connection to end after the answer.
     let isLast: Bool
 
-    /// Parses a head without its final empty line. Returns nil if the head is malformed, has no host or several, or announces a body.
+    /// Parses a head without its final empty line. Returns nil for a head that the server doesn't accept: for example,
+    /// if it is malformed, has no host or several, or announces a body.
     init?(_ head: [UInt8]) {
         guard let text = String(validating: head, as: UTF8.self) else { return nil }
         var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)[...]

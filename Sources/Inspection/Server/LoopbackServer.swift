@@ -6,8 +6,8 @@ internal import FlyingSocks
 /// An HTTP server on 127.0.0.1 for requests without bodies. It limits the length of a request, the time for receiving
 /// it, and the number of connections.
 ///
-/// FlyingSocks waits for the sockets. Its companion server FlyingFox isn't used: FlyingFox reads lines of any length,
-/// in quadratic time, before a handler sees the request.
+/// FlyingSocks waits for the sockets. Its companion server FlyingFox isn't used: FlyingFox reads lines of any length
+/// before a handler sees the request.
 struct LoopbackServer: Sendable {
     private static let mostConnections = 512
     /// The number of descriptors that connections leave free. They are needed to open the store again after it was moved, to read files
@@ -17,7 +17,8 @@ struct LoopbackServer: Sendable {
     /// The longest search of the page takes 18 KB when each of its characters is encoded.
     private static let mostHeadBytes = 32 << 10
     private static let pieceBytes = 4096
-    /// The time limits for receiving a request, and for sending an answer to a client that reads slowly.
+    /// The time limits for waiting for a request and receiving it, and for sending an answer or an event to a client
+    /// that reads slowly.
     private static let (readTime, writeTime) = (Duration.seconds(60), Duration.seconds(30))
     /// The pauses in accepting connections: after an error, and while many connections are being closed.
     private static let (pause, closingPause) = (Duration.milliseconds(200), Duration.milliseconds(1))
@@ -26,7 +27,7 @@ struct LoopbackServer: Sendable {
     private let pool: any AsyncSocketPool = .make()
     let port: UInt16
 
-    /// Listens on a port; 0 selects a free one. Throws `SocketError`.
+    /// Listens on a port; 0 selects a free one.
     init(port wanted: UInt16) throws {
         listener = try Socket(domain: AF_INET)
         do {
@@ -91,7 +92,7 @@ struct LoopbackServer: Sendable {
                         connections.close(number) { try? socket.close() }
                     }
                 } catch {
-                    // The process has reached its limit of descriptors, or the client has gone.
+                    // For example, the process has reached its limit of descriptors, or the client has gone.
                     try? await Task.sleep(for: Self.pause)
                 }
             }

@@ -103,7 +103,7 @@ struct CachesEvent: Encodable, Sendable {
 }
 
 struct ProblemEvent: Encodable, Sendable {
-    /// The description of the problem; nil if it is over.
+    /// The description of the problem; nil without a problem.
     let sentence: String?
 }
 

@@ -1,5 +1,5 @@
 /// Accepts only requests that name this server's own address and have its token in the path. Other users of the machine and pages of
-/// other sites don't know the token.
+/// other sites aren't told the token.
 struct PageGate: Sendable {
     private static let tokenBytes = 16
 

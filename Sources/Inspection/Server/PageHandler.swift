@@ -22,7 +22,7 @@ struct PageHandler: Sendable {
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         guard let path = gate.path(of: request) else { return .notFound }
         do { return try await answer(path, PageQuery(values: request.query)) } catch {
-            // An error of a valid request is sent with status 200, that of a malformed request with 400.
+            // `MissingValue` is sent with status 400, another error with 200.
             let status = error is MissingValue ? HTTPAnswer.badRequest.status : HTTPAnswer().status
             return (try? Self.json(ErrorMessage(error: "\(error)".withoutControls), status)) ?? .badRequest
         }
@@ -68,7 +68,7 @@ struct PageHandler: Sendable {
     }
 }
 
-/// A request lacks a value or has a malformed one.
+/// A request lacks a value, or has a malformed number.
 struct MissingValue: Error, CustomStringConvertible {
     let description: String
 }

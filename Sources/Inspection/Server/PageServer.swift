@@ -11,8 +11,8 @@ package enum PageServer {
     /// The number of free descriptors that a server needs: for the store, the socket and its pool, the reserve, and a few connections.
     package static let leastDescriptors = 8 + LoopbackServer.reservedDescriptors + 4
 
-    /// Serves a store until the task is cancelled. Port 0 selects a free one. Throws `StoreError`, `CannotListen`, errors
-    /// of sockets, and the closure's errors.
+    /// Serves a store until the task is cancelled. Port 0 selects a free one. Throws, among others, `StoreError`,
+    /// `CannotListen` and the closure's errors.
     package static func run(
         storeAt path: String, port: UInt16, whenListening: (_ address: String) throws -> Void
     ) async throws {

@@ -1,14 +1,13 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// Renders HTML pages and fragments, one at a time.
+/// Renders HTML pages and fragments, and computes summaries; each instance does one at a time.
 actor Reports {
     private let executor = QueueExecutor("reports")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Returns the live page. If the store is missing or can't be read, the page is an empty frame, and the problem
-    /// arrives as an event.
+    /// Returns the live page. If the store is missing or can't be read, the page is an empty frame.
     func page(of container: PersistentContainer?) throws -> String {
         let report = container.flatMap { try? InspectionReport(of: $0) }
         return try report?.livePage() ?? InspectionReport.livePageWithoutStore()

@@ -4,13 +4,13 @@ internal import FetchIndexEssentials
 struct ServerEvent: Sendable {
     let bytes: [UInt8]
 
-    /// A comment without content. It keeps an idle connection open, and sending it fails if the client has gone.
+    /// A comment without content. It keeps an idle connection open, and lets the server notice that a client has gone.
     static let keepAlive = ServerEvent(bytes: Array(":\n\n".utf8))
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
     init(_ name: String, _ message: some Encodable) throws {
-        // The encoder writes no line ends, which would end the event.
+        // The encoder writes no line ends; one would end the line of the data.
         bytes = Array("event: \(name)\ndata: ".utf8) + (try JSONEncoder().encode(message)) + Array("\n\n".utf8)
     }
 }

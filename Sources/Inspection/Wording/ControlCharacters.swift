@@ -41,9 +41,9 @@ extension Unicode.Scalar {
         [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
     }
 
-    /// Whether the character is invisible but changes the text or its reading order: direction controls, zero-width spaces, soft
-    /// hyphens, fillers. Joiners aren't hidden if they shape letters or an emoji. Variation selectors and tags of emoji aren't hidden
-    /// either.
+    /// Whether the character is invisible but changes the text or its reading order: direction controls, zero-width
+    /// spaces, soft hyphens, fillers. A joiner isn't hidden after a character that takes joiners. Variation selectors
+    /// and tags of emoji aren't hidden either.
     package func isHidden(after previous: Unicode.Scalar?) -> Bool {
         switch value {
         case 0x200C, 0x200D: previous.map { !$0.takesJoiners } ?? true
@@ -53,8 +53,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether a joiner may follow this character: an emoji, the variation selector of one, or a letter or mark of the
-    /// scripts from Arabic to Mongolian and of further Indian scripts.
+    /// Whether a joiner may follow this character: an emoji, U+FE0F, or a letter or a nonspacing mark in ranges with
+    /// scripts that use joiners.
     private var takesJoiners: Bool {
         switch value {
         case 0x600...0x1CFF, 0xA840...0xABFF, 0x10A00...0x11FFF:

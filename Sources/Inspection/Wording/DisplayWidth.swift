@@ -1,5 +1,6 @@
 extension String {
-    /// The number of terminal columns that the text takes: two for East Asian wide characters and most emoji.
+    /// The number of terminal columns that the text is assumed to take: two for East Asian wide characters and most
+    /// emoji.
     package var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
     /// Returns the visible form of the text, cut with "…" if it takes more than `width` columns.
@@ -57,8 +58,8 @@ package struct FittedText {
         return used <= width ? (text.count, used) : cut
     }
 
-    /// The width of some characters that don't combine with each other, such as most printable Latin characters, kana
-    /// and CJK ideographs; nil for all others.
+    /// The width of some characters that don't combine with each other, such as printable ASCII characters, most kana
+    /// and many ideographs; nil for other characters.
     private static func width(of scalar: UInt32) -> Int? {
         switch scalar {
         case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x2FF, 0x2026: 1
@@ -67,7 +68,7 @@ package struct FittedText {
         }
     }
 
-    /// Decodes a scalar of one to three bytes. Returns nil for a longer scalar.
+    /// Decodes a scalar of one to three bytes. Returns nil for a longer scalar or incomplete bytes.
     private static func scalar(in text: UnsafeRawBufferPointer, at offset: Int) -> (scalar: UInt32, length: Int)? {
         let first = text[offset]
         if first < 0x80 { return (UInt32(first), 1) }

@@ -26,7 +26,7 @@ package struct MalformedPredicate: Error, CustomStringConvertible {
         return "\(error)\n\(Self.indent)\(before)\(after)\n\(Self.indent)\(blanks)^"
     }
 
-    /// Returns the scalars as one line, with spaces instead of control characters.
+    /// Returns the scalars as a text with spaces instead of control characters.
     private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
         var text = ""
         for scalar in scalars {

@@ -43,7 +43,7 @@ package enum Numbers {
         return duration(milliseconds: seconds * 1000)
     }
 
-    /// Formats a span of time in its two largest units: 12 s, 3 min 12 s, 5 h 3 min, 2 d 5 h
+    /// Formats a span of time in one or two units: 12 s, 3 min 12 s, 5 h 3 min, 2 d 5 h
     package static func span(seconds: Double) -> String {
         let whole = Int(min(max(seconds, 0), 1e15).rounded())
         if whole < 60 { return "\(whole) s" }

@@ -8,7 +8,7 @@ package struct PageReport: Sendable {
     private var count = 0
     /// The statistics that the walk computed, by table.
     package internal(set) var tables: [String: TreeStatistics] = [:]
-    /// The number of pages in the free list.
+    /// The number of free pages that the walk found.
     package internal(set) var freePages = 0
 
     mutating func add(_ defect: @autoclosure () -> String) {

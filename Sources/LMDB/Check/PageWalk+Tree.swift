@@ -1,6 +1,6 @@
 extension PageWalk {
-    /// Checks an entry of a leaf. Returns a defect, worded to follow "page 7: in the main tree, it"; nil if the entry
-    /// is intact.
+    /// Checks an entry of a leaf. Returns a defect for the caller to report, worded to follow "page 7: in the main
+    /// tree, it"; nil for none.
     typealias Visitor = (_ page: PageView, _ key: Range<Int>, _ value: PageView.Value) throws -> String?
 
     /// The walk over one tree, with its settings and the counts so far.
@@ -25,7 +25,7 @@ extension PageWalk {
 
     private static let maximumKeyLength = TreeRecord.maximumKeyLength
 
-    /// Walks over a tree whose record has no defect. Returns its statistics.
+    /// Walks over a tree whose record has no defect. Returns its statistics, without the pages below a defect.
     func walk(_ tree: TreeRecord, _ subject: String, keys: KeyKind, _ visit: @escaping Visitor) throws -> TreeStatistics
     {
         let isFreeList = tree == meta.freeList
@@ -36,7 +36,8 @@ extension PageWalk {
             overflowPages: descent.overflowPages, entries: descent.entries)
     }
 
-    /// Walks over a page and all pages below it. Leaves have level 0; the root has a level of at most 31.
+    /// Walks over a page and, unless it has a defect, over the pages below it. Leaves have level 0; the root has a
+    /// level of at most 31.
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0

@@ -1,11 +1,11 @@
 internal import FetchIndexPlatform
-/// A walk over all pages of one committed state of a data file. It reads the file without LMDB, because LMDB trusts the
+/// A walk over the pages of one committed state of a data file. It reads the file without LMDB, because LMDB trusts the
 /// pages.
 ///
 /// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page has
 /// the number and the kind that its parent expects, nodes are within their page, keys are in order, stored counts are
-/// right, and each page is either used once or free. The bytes of the named tables' values aren't checked. O(pages)
-/// time, and two bits of memory per page. No page is visited twice, so the walk ends even if pages form a cycle.
+/// right, and each page is either used once or free. The bytes of the named tables' values aren't checked. O(pages).
+/// The walk ends even if pages form a cycle.
 final class PageWalk {
     let file: DataFile
     let meta: MetaPage
@@ -36,7 +36,7 @@ final class PageWalk {
         )
     }
 
-    /// Walks over all pages of all trees. Reports `tables` that are missing or have other kinds of keys.
+    /// Walks over the trees. Reports `tables` that are missing or have other kinds of keys.
     func walk(expecting tables: [TableDescription]) throws {
         try walkFreeList()
         var found: [(name: String, tree: TreeRecord)] = []
@@ -91,7 +91,7 @@ final class PageWalk {
             return false
         }
         guard page + count <= filePages else {
-            report.add("page \(page): \(subject) leads there, past the end of the file")
+            report.add("page \(page): \(subject) leads there, but the file is too short")
             return false
         }
         for number in page..<page + count {

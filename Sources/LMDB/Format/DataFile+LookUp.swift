@@ -1,6 +1,6 @@
 /// A value that a program writes in each transaction, and that contains the transaction's number. LMDB's meta pages
 /// have no checksum: if a transaction number is damaged, LMDB may take the older state for the newest one. The value
-/// reveals that.
+/// can reveal that.
 package struct Witness: Sendable {
     let table: String
     let key: [UInt8]
@@ -24,7 +24,7 @@ extension DataFile {
     }
 
     /// Looks up a value by its byte key in a named table. Returns nil if the table or the key is missing, if the value
-    /// is in overflow pages, or if a page on the way is damaged. O(log n).
+    /// is in overflow pages, or if a page or a tree record on the way has a defect. O(log n).
     private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
         guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
             range.count == TreeRecord.length

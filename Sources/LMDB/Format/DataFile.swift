@@ -38,12 +38,12 @@ package struct DataFile: ~Copyable {
     }
 }
 
-/// A reason why LMDB can't safely open an environment's files.
+/// A reason why LMDB can't safely use an environment's files.
 package enum DataFileError: Error, Equatable {
     /// A file or folder in the environment's folder doesn't look like LMDB's, or a file has the format of another LMDB
     /// version.
     case foreign(String)
-    /// The files look like LMDB's, but can't be used as they are.
+    /// The files can't be used as they are, for example because one is cut off.
     case damaged(String)
 }
 

@@ -1,5 +1,5 @@
-/// One of the two pages at the beginning of a data file. Each describes a committed state of the environment. A
-/// transaction with an even number writes page 0, one with an odd number page 1.
+/// One of the two pages at the beginning of a data file. Each describes a state of the environment. A transaction with
+/// an even number writes page 0, one with an odd number page 1.
 ///
 ///     page header 16 | magic 4 | version 4 | address 8 | map size 8 | free list 48 | main tree 48 | last page 8
 ///                    | transaction 8

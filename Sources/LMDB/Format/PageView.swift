@@ -26,7 +26,7 @@ struct PageView {
     private static func nodeDefect(_ page: Page, isLeaf: Bool) -> String? {
         let (lower, upper, length) = (page.lower, page.upper, page.bytes.count)
         guard lower >= Page.headerLength, lower % 2 == 0, lower <= upper, upper <= length else {
-            return "has an invalid range of free space, \(lower) to \(upper)"
+            return "has invalid bounds of its free space, \(lower) and \(upper)"
         }
         var extents: [(start: Int, end: Int)] = []
         extents.reserveCapacity(page.nodeCount)

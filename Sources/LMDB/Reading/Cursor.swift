@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 /// A position in a table. After a move that returned true, `key` and `value` are the bytes of the entry at the cursor.
-/// These bytes are valid until the cursor moves or its transaction writes.
+/// These bytes are valid until the cursor moves, or its transaction writes or ends.
 package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
     private let keys: KeyKind
@@ -126,8 +126,8 @@ package struct Cursor: ~Copyable {
 
     /// Appends entries to a block, beginning with the entry at the cursor, until the block is full, a key is greater
     /// than `last`, or the table ends. Afterwards the cursor is at the first entry that wasn't appended, if any. If the
-    /// block isn't full afterwards, all entries of the table up to `last` have been read. If an entry can't be read,
-    /// throws, and the block has the entries before it. For tables of integer keys.
+    /// block isn't full afterwards, no entry of the table up to `last` is left. If an entry can't be read, throws, and
+    /// the block has the entries before it. For tables of integer keys.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
@@ -155,7 +155,8 @@ package struct Cursor: ~Copyable {
     /// greater than `last`, or a value is in overflow pages. Appends nothing if the page's header or the offsets of its
     /// nodes are damaged: the caller then reads the entry through LMDB.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        // If the value isn't directly after its key, it's in overflow pages, and the page isn't read.
+        // If the value isn't directly after its key, it's in overflow pages. Then appends nothing: the caller reads the
+        // entry through LMDB.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
             let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
         else { return }

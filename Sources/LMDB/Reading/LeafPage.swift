@@ -1,7 +1,7 @@
 internal import CFetchIndexLMDB
 
-/// Reads a leaf page of a table of integer keys directly: calling LMDB for each entry would cost several times as much.
-/// Only for pages in the map that are as long as the system's.
+/// Reads a leaf page of a table of integer keys directly, which costs less than calling LMDB for each entry. Only for
+/// pages in the map that are as long as the system's.
 struct LeafPage {
     private static let keyLength = 8
     /// The length of a node without its value.

@@ -217,7 +217,7 @@ extension Model {
                 let number = try Self.entityNumber(&reader, of: parts.count)
                 let parent = Int(clamping: try reader.varint()) - 1
                 guard parent < parts.count, parent != number else {
-                    throw ModelError.corrupted("the model refers to an unknown entity")
+                    throw ModelError.corrupted("the superentity of \(parts[number].name) is unknown or itself")
                 }
                 parts[number].superentity = parent < 0 ? nil : parts[parent].name
                 parts[number].isAbstract = try reader.uint8() != 0

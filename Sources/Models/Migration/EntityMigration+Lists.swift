@@ -29,7 +29,7 @@ extension EntityMigration {
     private func requireKeySlot(_ name: String) throws -> Int {
         if let slot = keySlot(name) { return slot }
         throw ModelError.invalid(
-            "\(given.name).\(name) cannot be unique or have an index: its links belong to the other side in this store")
+            "\(given.name).\(name) cannot be unique or have an index: in this store, its inverse holds the links")
     }
 
     private func isDeclared(_ name: String) -> Bool {
@@ -47,14 +47,15 @@ extension EntityMigration {
         }
         for (names, slots) in zip(given.uniqueAttributes, wanted)
         where !uniqueLists.contains(where: { Set($0) == slots }) {
-            steps.append(step(.addUniqueness(names), .pass, "no two objects may have the same combination of values"))
+            steps.append(
+                step(.addUniqueness(names), .pass, "no two objects may have the same values, unless one is null"))
             uniqueLists.append(try names.map(requireKeySlot))
         }
     }
 
     // MARK: Indexes
 
-    /// The keys of an index, by current names; nil if an attribute is missing.
+    /// The keys of an index, by current names; nil if one of the names has no slot.
     private func keys(of index: Index) -> [IndexKey]? {
         let keys = index.keys.compactMap { key in
             keySlot(key.attribute).map { IndexKey(slot: $0, isDescending: key.isDescending) }

@@ -129,7 +129,8 @@ enum NewStorage: Equatable {
     }
 }
 
-/// Makes the join entities for the many-to-many relationships that a model adds to a stored model.
+/// Decides where the links of relationships that a model adds are stored, and makes the join entities of the
+/// many-to-many ones.
 struct NewJoins {
     private let stored: Model
     private let given: Model

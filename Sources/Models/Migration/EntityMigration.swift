@@ -56,21 +56,20 @@ package struct EntityMigration: Sendable {
     /// objects of this new subentity.
     mutating func rebuildIndexes(of superentity: String) {
         steps = [
-            step(.addEntity, .pass, "the indexes of \(superentity) are built again, because they include its objects")
+            step(.addEntity, .pass, "the indexes of \(superentity) are built again, to include its objects too")
         ]
     }
 
-    /// If all steps are free, gives the first one the cost of a pass: the unique keys are written again, because
-    /// constraints have moved within the hierarchy.
+    /// If there are steps and all are free, gives the first one the cost of a pass: the unique keys are written again,
+    /// because a unique constraint of the hierarchy, or its owner, changes.
     mutating func renewKeys() {
         guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
         steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")
     }
 
     /// Migrates a stored entity. If the store has followed the declaration before, and the migration isn't demanded,
-    /// nothing changes: the declaration belongs to an older program, or to one of several programs. Throws
-    /// `ModelError.mismatch` if the stored entity can't be migrated to the declaration, or lacks something that the
-    /// program needs.
+    /// nothing changes: the declaration may belong to an older program, or to one of several programs. Throws
+    /// `ModelError.mismatch` if the stored entity can't be migrated to the declaration, or doesn't fit it.
     ///
     /// `hasClosure` tells whether a closure provides values. An attribute whose values a pass changes gets a new slot,
     /// so that caches, unique keys and older records of the attribute aren't mistaken for those of the new values.
@@ -253,7 +252,8 @@ package struct EntityMigration: Sendable {
             steps.append(step(.makeOptional(attribute.name), .free, "every record stays valid"))
         }
         if !stored.isUnique && attribute.isUnique {
-            steps.append(step(.addUniqueness([attribute.name]), .pass, "no two objects may have the same value"))
+            steps.append(
+                step(.addUniqueness([attribute.name]), .pass, "no two objects may have the same value, except null"))
         } else if stored.isUnique && !attribute.isUnique {
             steps.append(step(.removeUniqueness([attribute.name]), .pass, "its unique keys are deleted"))
         }

@@ -14,9 +14,8 @@ extension Entity {
 }
 
 extension Model {
-    /// The migrations of the entities that change between this stored model and a given one. Throws
-    /// `ModelError.mismatch` if an entity can't be migrated, or if the stored model lacks something that the given
-    /// model needs.
+    /// The migrations of the entities that change between this stored model and a given one, or whose declarations are
+    /// new to the store. Throws `ModelError.mismatch` if an entity can't be migrated, or doesn't fit the given model.
     package func migrations(
         to given: Model, isDemanded: Bool, hasClosure: Bool
     ) throws -> [EntityMigration] {

@@ -2,8 +2,8 @@ public import FetchIndexValues
 
 /// The changes that lead from a store's model to another model.
 ///
-/// Attributes are matched by name. An attribute that only the store has stays, because other programs may use it; it's
-/// removed if the entity lists it in ``Entity/removedAttributes``.
+/// Attributes are matched by name, or by `renamedFrom`. An attribute that only the store has stays, because other
+/// programs may use it; it's removed if the entity lists it in ``Entity/removedAttributes``.
 public struct ModelDifference: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         case addEntity
@@ -29,11 +29,11 @@ public struct ModelDifference: Hashable, Sendable {
 
     /// The cost of a change.
     public enum Verdict: String, Comparable, Sendable {
-        /// No record needs to be read or written.
+        /// No record needs to be rewritten, unless a closure is given.
         case free
-        /// A pass over the records or keys of the entity, or of its hierarchy, O(n log n), in one transaction.
+        /// A pass over records or keys is needed, in one transaction.
         case pass
-        /// Existing objects lack values that the model doesn't define: a closure must provide them.
+        /// Existing objects lack values that the model doesn't define. A closure can provide those of attributes.
         case decision
 
         public static func < (left: Verdict, right: Verdict) -> Bool { left.rank < right.rank }
@@ -51,7 +51,7 @@ public struct ModelDifference: Hashable, Sendable {
         public let entity: String
         public let change: Change
         public let verdict: Verdict
-        /// The reason for the verdict, in one sentence.
+        /// The reason for the verdict.
         public let reason: String
     }
 

@@ -26,8 +26,8 @@ package final class EntityLinks: Sendable {
         /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
         /// In a join entity, the slot of the reference to the other joined object; nil in other entities. The join
-        /// entity's link keys are sorted by position, then by that reference, and no two of its records join the same
-        /// objects.
+        /// entity's link keys are sorted by position, then by that reference, and no two of its records have the same
+        /// two references.
         package let other: Int?
         /// Whether the reference may still have the key of a deleted object.
         package let mayDangle: Bool

@@ -1,5 +1,5 @@
 extension Model {
-    /// The place in which the links of a declared relationship are stored.
+    /// The place in which the links of a declared relationship are stored, unless the store already has the inverse.
     enum RelationshipKind: Equatable {
         case reference
         case inverse

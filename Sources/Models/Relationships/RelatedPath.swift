@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
-/// A key path that leads from an entity's objects through relationships to an attribute or to objects. A path without
-/// relationships leads to the object itself, or to the name of its entity.
+/// A key path that leads from an entity's objects through relationships to an attribute, to objects or to the names of
+/// their entities. A path without relationships leads to the object itself, or to the name of its entity.
 ///
 /// Each step depends on the entity of the object where it begins: a subentity may have other slots than its
 /// superentity.
@@ -56,7 +56,8 @@ package struct RelatedPath: Sendable {
     /// The number of the given names that belong to the path. Further names apply to the values at its end, such as
     /// `length`.
     package let nameCount: Int
-    /// The names of the path and the further names, with the permanent names of relationships and attributes.
+    /// The names of the path and the further names, with the permanent names of relationships and attributes, and
+    /// without `self` after a relationship.
     package let permanentNames: [String]
     /// Whether `permanentNames` differ from the given names.
     package let isRenamed: Bool
@@ -64,7 +65,7 @@ package struct RelatedPath: Sendable {
     /// the existence of its records matters.
     package let reads: [Int: Set<Int>]
 
-    /// Like `init`, but cached.
+    /// Like `init`, but cached if the entity has links.
     package static func following(_ names: [String], from entity: Int, in model: Model) throws -> RelatedPath? {
         guard let links = model.entities[entity].links else { return try RelatedPath(names, from: entity, in: model) }
         if let known = links.knownPath(names) { return known }

@@ -4,7 +4,8 @@ public enum DeleteRule: UInt8, Hashable, Sendable {
     case nullify
     /// The related objects are deleted too, by their own delete rules.
     case cascade
-    /// The object can't be deleted while it has related objects: the save throws `ValidationError`.
+    /// The object can't be deleted while it has related objects: a save throws `ValidationError`, a batch
+    /// `StoreError.deletionDenied`.
     case deny
     /// The related objects stay unchanged: their to-one relationships to the deleted object read as nil. Links of a
     /// many-to-many relationship are deleted.
@@ -28,9 +29,11 @@ public struct RelationshipDescription: Hashable, Sendable {
     /// Whether a to-one relationship may be nil.
     public let isOptional: Bool
     public let deleteRule: DeleteRule
-    /// The minimum number of related objects that an object needs to be saved, for a to-many relationship.
+    /// The minimum number of related objects, for a to-many relationship. The save of a context checks it for objects
+    /// that gained or lost related objects, and for new objects unless the context's `onUniqueConflict` is `.update`.
+    /// Batches don't check it.
     public let minCount: Int
-    /// The maximum number of related objects, for a to-many relationship; 0 means any number.
+    /// The maximum number of related objects, for a to-many relationship, checked like `minCount`; 0 means any number.
     public let maxCount: Int
     /// The relationship's name in an older model: adding the relationship to a store that has one of that name renames
     /// the stored one.
@@ -50,7 +53,7 @@ public struct RelationshipDescription: Hashable, Sendable {
         (isToMany, isOrdered, minCount, maxCount) = (false, false, 0, 0)
     }
 
-    /// Describes a relationship to any number of objects.
+    /// Describes a to-many relationship.
     public init(
         _ name: String, toMany destination: String, inverse: String, ordered: Bool = false,
         deleteRule: DeleteRule = .nullify, minCount: Int = 0, maxCount: Int = 0, renamedFrom: String? = nil

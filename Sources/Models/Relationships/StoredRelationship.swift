@@ -17,8 +17,8 @@ package struct StoredRelationship: Hashable, Sendable {
     /// The relationship's name in the identities of caches, which stays the same when the relationship is renamed: its
     /// first name, with a suffix if another relationship's permanent name is the same.
     package var permanentName: String
-    /// The relationship's former names. Requests and older programs may use them unless an attribute or another
-    /// relationship has such a name.
+    /// The relationship's former names. Requests and older programs may use a former name that no attribute and no
+    /// other relationship has or had.
     package var formerNames: [String] = []
     package var isRemoved = false
     package let storage: Storage

@@ -33,7 +33,7 @@ package final class AggregateColumns: Sendable {
     package var isEmpty: Bool { columns.isEmpty }
 
     /// The maximum length in bytes of any summary. With this limit, at least two entries with their summaries fit into
-    /// a node.
+    /// a node of a cache.
     package static let greatestLength = 1500
     /// The maximum length of a summary with these columns, in bytes.
     package let maximumLength: Int
@@ -61,7 +61,7 @@ package final class AggregateColumns: Sendable {
     }
 
     /// Computes a result from the column with this index. The columns begin at the offset `start` of `summary`. Throws
-    /// if a part that is read is malformed; `prove` checks all parts.
+    /// if it finds that a part is malformed; it doesn't read all parts.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
         var offset = start
@@ -89,7 +89,7 @@ package final class AggregateColumns: Sendable {
         }
     }
 
-    /// Throws if a summary is malformed.
+    /// Reads all columns of a summary. Throws if one turns out to be malformed.
     package func prove(_ summary: [UInt8]) throws {
         var offset = 0
         for form in forms {

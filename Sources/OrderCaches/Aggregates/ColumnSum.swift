@@ -49,7 +49,7 @@ struct ColumnSum {
 
     // MARK: Adding
 
-    /// Adds the column at an offset of a summary. Returns the offset of its end; nil if it's malformed.
+    /// Adds the column at an offset of a summary. Returns the offset of its end; nil if it turns out to be malformed.
     mutating func add(_ summary: RawSpan, at offset: Int) -> Int? {
         if let number = SummaryColumn.number(in: summary, at: offset, form) {
             count += 1
@@ -74,8 +74,8 @@ struct ColumnSum {
         return other.end
     }
 
-    /// Subtracts the column at an offset of a summary. Returns the offset of its end. Returns nil if it's malformed, or
-    /// if the rest is unknown: the least or greatest value may have been removed, or only one value is left.
+    /// Subtracts the column at an offset of a summary. Returns the offset of its end. Returns nil if it turns out to be
+    /// malformed, or if the rest is unknown, for example because the least or greatest value may have been removed.
     mutating func remove(_ summary: RawSpan, at offset: Int) -> Int? {
         guard let other = SummaryColumn(summary, at: offset, form) else { return nil }
         if other.count == 0 { return other.end }

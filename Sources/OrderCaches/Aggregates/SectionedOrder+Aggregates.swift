@@ -2,10 +2,11 @@ internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// Computes the summary of a range of rows, counted over all sections in display order; empty in an order without
-    /// aggregates. Throws if the range exceeds the rows, because damage may change their number. O(log n).
+    /// aggregates. Throws if the range isn't within the rows, because damage may change their number. O(log n).
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rowCount else {
-            throw Self.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
+            throw Self.corrupted(
+                "rows \(range.lowerBound)..<\(range.upperBound) are wanted, but the order has only \(rowCount)")
         }
         guard shape.hasSections, !range.isEmpty else { return try summary(ofRanks: range) }
         guard let sum = shape.summarizer?.begin() else { return [] }

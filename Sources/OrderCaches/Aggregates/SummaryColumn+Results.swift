@@ -49,9 +49,8 @@ extension SummaryColumn {
 
     private func decimal(_ key: RawSpan) -> Value { count == 0 ? .null : OrderKey.first(in: key)?.value ?? .null }
 
-    /// Fast path for a result of a column with more than one integer, the most frequent kind. Reads and checks only the
-    /// parts that the result needs. Returns nil for other columns, for malformed parts, and for sums that are too large
-    /// or multiples of 2^32.
+    /// Fast path for a result of a column with more than one integer. Reads and checks only the parts that the result
+    /// needs. Returns nil for other columns, for malformed parts, and for sums that are too large or multiples of 2^32.
     @inline(__always)
     static func value(
         _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm

@@ -67,8 +67,8 @@ struct SummaryColumn: ~Escapable {
     /// The offset of the column's end, where the next column begins.
     private(set) var end: Int
 
-    /// Reads the column at an offset. Returns nil if it's malformed. Inlined, so that values that the caller doesn't
-    /// use aren't computed.
+    /// Reads the column at an offset. Returns nil if it turns out to be malformed. Inlined, so that values that the
+    /// caller doesn't use needn't be computed.
     @inline(__always)
     @_lifetime(copy summary)
     init?(_ summary: RawSpan, at offset: Int, _ form: SummaryForm) {
@@ -100,8 +100,8 @@ struct SummaryColumn: ~Escapable {
         if form.type != .decimal, offset + 9 <= summary.byteCount,
             summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many
         {
-            // Fast path for columns with more than one value, the most frequent kind. Only the length of the sum is read;
-            // the count and the extremes have fixed lengths.
+            // Fast path for columns with more than one value. Only the length of the sum is read; the count and the
+            // extremes have fixed lengths.
             var end = offset + 9
             if form.keepsSum {
                 let rest = summary.extracting(end..<summary.byteCount)
@@ -142,8 +142,7 @@ struct SummaryColumn: ~Escapable {
         return end <= summary.byteCount
     }
 
-    /// The number in a column with exactly one number, the most frequent kind of column while an order is built. Nil
-    /// for other columns.
+    /// The number in a column with exactly one number. Nil for other columns.
     static func number(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> (bits: UInt64, end: Int)? {
         guard offset < summary.byteCount else { return nil }
         let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)

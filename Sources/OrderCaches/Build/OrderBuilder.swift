@@ -22,7 +22,7 @@ package struct OrderBuilder {
     /// The memory for sorting row keys, in bytes. If it's exceeded, keys are sorted on disk in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
     /// Whether mapped pages of the data file are released while records are read. Only builds of caches do this,
-    /// because they don't need the pages again. The next scan must map the pages again, which costs a fifth of a scan.
+    /// because they don't need the pages again. The next scan must map the pages again, which takes time.
     var releasesPages = false
     /// Whether the order has no sort keys, so that the rows of each section are ordered by entity and object number.
     package var isByNumber = false
@@ -34,13 +34,13 @@ package struct OrderBuilder {
 
     /// The key paths through relationships that placing an object reads.
     package let paths: [RelatedPath]
-    /// The entities whose changes may change the order, in ascending order: the entities of its rows, and those that
-    /// paths lead to.
+    /// The entities whose changes may change the order, in ascending order: the entities of its rows, and those of
+    /// other objects whose records it reads.
     package let dependencies: [Int]
     /// Whether placing an object reads records of other objects.
     package var hasPaths: Bool { !paths.isEmpty }
     /// Whether placing an object or making a heading reads records of other objects. If the sections are objects that
-    /// the rows refer to directly, the order has headings but no paths.
+    /// the rows refer to directly, the order may have headings but no paths.
     package var readsRelated: Bool { hasPaths || headings != nil }
 
     /// `paths` are the key paths of all placers. A placer is created when it's first needed: reading a built order
@@ -96,7 +96,7 @@ package struct OrderBuilder {
         return (order, wanted.countsAll ? sortedCount : count)
     }
 
-    /// Calls the body with the row keys of the first `most` members, by object number.
+    /// Calls the body with the row keys of the first `most` members, by entity and object number.
     private func forEachFirst(
         _ most: Int, _ reader: StoreReader, _ selection: RecordSelection, _ body: (RawSpan) throws -> Void
     ) throws {
@@ -159,8 +159,8 @@ package struct OrderBuilder {
 
         init(_ shape: OrderShape) { sum = shape.summarizer?.begin() }
 
-        /// Adds a row to the section. If the row belongs to another section, first calls `ended` with this section, and
-        /// begins the row's section.
+        /// Adds a row to the section. If the row belongs to another section, first calls `ended` with this section, if
+        /// it has rows, and begins the row's section.
         mutating func add(_ key: RawSpan, _ summary: RawSpan, ended: (OpenSection) throws -> Void) throws {
             let isSame =
                 count > 0 && key.byteCount > value.count

@@ -2,12 +2,12 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// The list of caches that every writer maintains, in addition to the model's indexes.
+/// The list of caches that writers of records maintain, in addition to the model's indexes.
 extension CacheDirectory {
     /// The prefix of the names of the model's indexes.
     package static let indexPrefix = "index:"
 
-    /// Whether a name belongs to an index. Every writer maintains indexes, and no fetch opens one by its name.
+    /// Whether a name belongs to an index. Writers of records maintain indexes, and a fetch can't open one by its name.
     package static func isIndex(_ name: String) -> Bool { name.hasPrefix(indexPrefix) }
 
     /// The names of the caches in the list, in order.
@@ -50,7 +50,7 @@ extension CacheDirectory {
     static func repairMaintained(in writer: StoreWriter) throws -> [String] {
         do { _ = try maintained(in: writer) } catch  where error.isDamage {
             try write([], in: writer)
-            return ["the list of maintained caches was damaged: no cache is maintained now"]
+            return ["the list of maintained caches was damaged: it is empty now"]
         }
         return []
     }

@@ -78,8 +78,8 @@ package struct CacheDirectory {
     /// The maximum length of a node in bytes.
     package static var nodeCapacity: Int { LMDBNodeStore.nodeCapacity }
 
-    /// Deletes a cache; if the name is nil, all caches except indexes. Returns the number of deleted caches. If one of
-    /// them is locked, throws `cacheLocked` and deletes none.
+    /// Deletes a cache; if the name is nil, all caches except indexes and those with damaged names. Returns the number
+    /// of deleted caches. If one of them is locked, throws `cacheLocked` and deletes none.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)
@@ -95,8 +95,8 @@ package struct CacheDirectory {
         return count
     }
 
-    /// Unlocks and deletes the caches of an entity. Also deletes the caches of other format versions, which the next
-    /// fetch would rebuild anyway.
+    /// Unlocks and deletes the caches of an entity, except those with damaged headers. Also deletes the caches of other
+    /// format versions, which the next fetch would rebuild anyway.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
         try Self.unlockAll(ofEntity: entity, in: writer)
         for name in try Self.names(in: writer) {
@@ -158,10 +158,10 @@ package struct CacheDirectory {
         throw SectionedOrder.corrupted("no number for a cache is free")
     }
 
-    /// Deletes the log's oldest commits until the log has at most `keptLogBytes`. Keeps the commits that a cache, a
-    /// note with `keepsLog` or a running build still needs. Does nothing if the log is at most a quarter longer than
-    /// `keptLogBytes`, or if no cache has a readable header. In a store without caches, only the log's limit bounds the
-    /// log.
+    /// Deletes the log's oldest commits until the log has at most `keptLogBytes`. Keeps the commits that a cache with a
+    /// readable header, a readable note with `keepsLog` or a running build still needs. Does nothing if the log is at
+    /// most a quarter longer than `keptLogBytes`, or if no cache has a readable header. In a store without caches, only
+    /// the log's limit bounds the log.
     static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }

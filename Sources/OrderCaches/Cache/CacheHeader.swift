@@ -188,8 +188,8 @@ package struct CacheHeader: Sendable {
 package struct UnusableHeader: Error {
     package let reason: RebuildReason
 
-    /// The defects that a check of the cache reports. Another format isn't a defect, because the next opening rebuilds
-    /// the cache.
+    /// The defects that a check of the cache reports. Another format isn't a defect, because a fetch rebuilds the
+    /// cache.
     package var defects: [String] {
         reason == .formatChanged ? [] : ["its header is unusable: \(reason.rawValue)"]
     }

@@ -1,7 +1,7 @@
 internal import FetchIndexValues
 package import FetchIndexModels
-/// The identity (fingerprint) of an order: everything that determines it, as canonical texts. A cache is valid for
-/// exactly one identity. The texts are readable, and the request can be parsed from them, except a computed section
+/// The identity (fingerprint) of an order: what determines it besides the records, as canonical texts. A cache is valid
+/// for exactly one identity. The texts are readable, and the request can be parsed from them, except a computed section
 /// key. They contain the permanent names of attributes, so that renaming an attribute doesn't change the identity.
 package struct CacheIdentity: Sendable {
     package var entity: String
@@ -115,7 +115,8 @@ package struct CacheIdentity: Sendable {
         }
     }
 
-    /// Whether a model has each slot that the order reads, with the same type, and the same subentities.
+    /// Whether a model has each slot that the order reads, with the same type, and the same subentities if the order
+    /// includes them.
     package func canBeRead(from model: Model) -> Bool {
         guard let number = try? model.number(of: entity) else { return false }
         let entity = model.entities[number]

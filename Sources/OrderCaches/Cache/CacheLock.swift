@@ -2,7 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// A lock of a cache. While the cache is locked, other requests can't replace it, and users can't delete it.
+/// A lock of a cache. While the cache is locked, other requests can't replace it, and users can't delete it, except
+/// with its entity.
 ///
 /// The lock contains the texts of the cache's request. So the lock is effective even if the cache's header can't be
 /// read, or if the cache was deleted because of damaged records.

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Counts the hits of caches. A hit is written immediately, unless this object wrote another hit of the same cache
 /// immediately, less than a second before and in the same hour. In that case, the hit is written together with the
-/// cache's next immediate hit, when `write` is called, or when this object is released. Writing each hit immediately
-/// would take more than a sixth of a hit's time. If the process is killed, the unwritten hits are lost.
+/// cache's next immediate hit, when `write` is called, or when this object is released, because writing a hit takes
+/// time. If the process is killed, the unwritten hits are lost.
 package final class HitCounts: Sendable {
     private struct Pending {
         let name: String

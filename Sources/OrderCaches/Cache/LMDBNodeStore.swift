@@ -5,10 +5,10 @@ internal import FetchIndexRecords
 
 /// Stores the nodes of one cache in a store's nodes table.
 ///
-/// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096
-/// bytes. A leaf or branch of at least a quarter of this length is padded, so that it gets an overflow page even if
-/// LMDB would store it inline. If nodes were inline, a page would hold only a few of them, and would be written with
-/// each change of one of them. With overflow pages, LMDB's own tree has few pages (about a hundredth of the nodes). A
+/// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fits into one overflow page of 4,096
+/// bytes. If pages have this length, a leaf or branch of at least a quarter of the maximum length is padded, so that it
+/// gets an overflow page even if LMDB would store it inline. If nodes were inline, a page would hold only a few of
+/// them, and would be written with each change of one of them. With overflow pages, LMDB's own tree has few pages. A
 /// change of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
@@ -28,15 +28,15 @@ final class LMDBNodeStore: NodeStore {
     private let firstNew: NodeNumber
     private var canAppend = true
     /// The addresses of recently read nodes in the map, by the low bits of their numbers, because every descent reads
-    /// the upper levels of a tree. LMDB keeps a page in place until its transaction writes or ends, so the addresses
-    /// aren't used after the first write. Empty until the first node is read or prefetched. This isn't a lazy property,
-    /// because a lazy array would be copied when an element changes.
+    /// the upper levels of a tree. Writing may move a node, so the addresses aren't used after this object's first
+    /// write. Empty until the first node is read or prefetched. This isn't a lazy property, because a lazy array would
+    /// be copied when an element changes.
     private var recentNodes: [Place] = []
     private var hasWritten = false
     /// The sum of bytes that `prefetch` reads. Computing it keeps the compiler from removing the reads.
     private var touched: UInt8 = 0
     private static let placeCount = 256
-    /// The length of the processor's cache lines in bytes.
+    /// The assumed length of the processor's cache lines in bytes.
     private static let cacheLine = 64
 
     private struct Place {
@@ -147,9 +147,9 @@ final class LMDBNodeStore: NodeStore {
         LMDBNodeStore(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)
     }
 
-    /// Looks up nodes in the order of their numbers, so that neighbours are found on the same LMDB page. Then reads a
-    /// byte of each processor cache line of the nodes, so that cache misses overlap. Ignores missing nodes, which
-    /// `read` reports.
+    /// Looks up nodes in the order of their numbers, because neighbours are often on the same LMDB page. Then reads a
+    /// byte of each processor cache line of the nodes, so that cache misses overlap. Does nothing after a write, or if
+    /// the nodes are too many. Ignores missing nodes, which `read` reports.
     func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
         if recentNodes.isEmpty { rememberNodes() }
@@ -238,7 +238,7 @@ final class LMDBNodeStore: NodeStore {
 }
 
 extension LMDBNodeStore {
-    /// The numbers of the caches that have nodes in the store. O(caches x log n).
+    /// The cache numbers under which the store has nodes. O(caches x log n).
     static func caches(in reader: StoreReader) throws -> [UInt32] {
         try reader.view.withCursor(on: reader.tables.nodes) { cursor in
             var caches: [UInt32] = []

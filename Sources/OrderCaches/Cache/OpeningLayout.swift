@@ -11,7 +11,8 @@ package struct RecordedOpening: Equatable, Sendable {
     package let kind: Kind
     /// The reason for a rebuild; nil if the cache was caught up, or if this version doesn't know the reason.
     package let reason: RebuildReason?
-    /// Whether the order was stored in the cache. If not, it was only in the memory of the process that opened it.
+    /// Whether the order was stored in the cache. May also be false for an order that was stored while a newer commit
+    /// existed.
     package let isStored: Bool
     /// The number of row events of a catch-up; after a rebuild, the number of all rows.
     package let rowCount: Int
@@ -27,7 +28,8 @@ package struct OpeningHistory {
     let head: OpeningLayout.Head
     /// The most recent openings other than hits, oldest first.
     package private(set) var openings: [RecordedOpening] = []
-    /// The number of hits by hour, in ascending order. Hours are counted since 1970; those without hits are left out.
+    /// The number of hits by hour, in ascending order. Hours are counted since 1970; old ones and those without hits
+    /// are left out.
     package private(set) var hitsByHour: [(hour: Int, hits: Int)] = []
     /// The number of damaged openings; 1 if the head is damaged.
     package private(set) var defects = 0
@@ -229,7 +231,7 @@ extension RecordedOpening {
         return UInt8(text.utf8.count)
     }
 
-    /// Decodes an opening. Returns nil if the bytes are damaged.
+    /// Decodes an opening. Returns nil if the bytes are damaged or of an unknown kind.
     init?(_ bytes: ArraySlice<UInt8>) {
         do {
             let bytes = Array(bytes)

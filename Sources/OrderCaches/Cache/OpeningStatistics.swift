@@ -103,7 +103,8 @@ struct OpeningStatistics {
         }
     }
 
-    /// The number of a cache's hits, and the time of the last hit, which is nil if the cache has no hits.
+    /// The number of a cache's hits in the file, and the time of the last of them, which is nil without hits. Hits that
+    /// a process hasn't written yet aren't included.
     func hits(of cache: UInt32, _ name: String) -> (count: Int, last: Double?) {
         var head = OpeningLayout.Head(of: name)
         withFile(.read) { head = $0.head(OpeningLayout(of: cache), of: name) }

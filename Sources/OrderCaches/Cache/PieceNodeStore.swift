@@ -43,7 +43,7 @@ final class PieceNodeStore: NodeStore {
     func free(_ node: NodeNumber) throws { preconditionFailure("A build writes each node once.") }
 
     /// Returns the cache number under which the nodes are written. The first call chooses the number, and marks it in
-    /// the store as a running build's. Throws if the mark was removed.
+    /// the store as a running build's. Throws if the mark was removed or replaced.
     func number(in writer: StoreWriter) throws -> UInt32 {
         if let number {
             guard try writer.markedBuild() == number else {
@@ -76,7 +76,7 @@ final class PieceNodeStore: NodeStore {
         return try number ?? number(in: writer)
     }
 
-    /// Deletes the pieces that were written.
+    /// Deletes the pieces that were written, if the store still marks them.
     func discard() throws {
         piece = []
         guard let number else { return }

@@ -1,4 +1,4 @@
-/// Why a cache was rebuilt from all records.
+/// Why a cache's order was, or must be, built from the records.
 public enum RebuildReason: String, Hashable, Sendable {
     /// No cache had the name.
     case first
@@ -14,10 +14,11 @@ public enum RebuildReason: String, Hashable, Sendable {
     case formatChanged
     /// The change log doesn't have the needed changes, or they can't be read.
     case logTooShort
-    /// Catching up would cost more than a rebuild.
+    /// Catching up would probably cost more than a rebuild.
     case tooManyChanges
-    /// The cache's bytes are damaged, or catching up found damage in the log or in records.
+    /// The cache's bytes or the store's notes about caches are damaged, or catching up found damage in the log or in
+    /// records.
     case damaged
-    /// A rebuild was requested.
+    /// A rebuild was requested, or a later version of FetchIndex noted a reason that this version doesn't know.
     case requested
 }

@@ -23,7 +23,7 @@ struct FewestMoves {
 
     private struct Item {
         /// The position in the old order, as three numbers to be compared: the number of unchanged items before it; 0
-        /// for a changed item and 1 for the run that follows it; the old position.
+        /// for a changed item and 1 for the run that follows it; the old position of a changed item.
         let oldOrder: (Int, Int, Int)
         /// The upper 32 bits are the number of items. The lower 32 bits are the number of unchanged items, which
         /// decides between equal numbers of items: unchanged items should rather stay.

@@ -1,9 +1,8 @@
-/// The exact change between two states of an order.
+/// The change between two states of an order: exact, or unknown (`rebuilt`).
 ///
-/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section
-/// are not reported one by one. Rows that only shift because of other events are not reported. The moves are the fewest
-/// that explain the new order. Within each kind, events are ordered by position: deletes by the old one, others by the
-/// new one.
+/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. Rows that only move with
+/// their section, or only shift because of other events, are not reported. The moves are the fewest that explain the
+/// new order. Within each kind, events are ordered by position: deletes by the old one, others by the new one.
 ///
 /// `RowID` names a row: in the difference of two orders it's the record key of the row's object, for users the object's
 /// id.
@@ -23,11 +22,11 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     public var rows: [RowEvent] = []
 
     /// The permanent ids of newly saved rows, by their temporary ids. No event reports this replacement, so a reader
-    /// must replace the temporary ids in its list of rows. Events contain the permanent ids.
+    /// must replace the temporary ids in its list of rows. Events of these rows contain the permanent ids.
     public var renumbered: [RowID: RowID] = [:]
 
-    /// If the change is unknown, because the old order couldn't be read or the order couldn't be updated, the reason;
-    /// otherwise nil. An unknown change has no events, so a copy of the rows must be read again.
+    /// If the change is unknown, for example because the old order couldn't be read, the reason; otherwise nil. An
+    /// unknown change has no events, so a copy of the rows must be read again.
     public var rebuilt: RebuildReason?
 
     /// The positions in `sections` of the events of the null section, whose name is "", like that of the section of the
@@ -52,7 +51,8 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
 
 extension OrderChange {
     /// Applies the events to old rows by the rules of table views: rows and sections are removed by their old
-    /// positions, and then inserted at their new ones. Returns the new rows; nil if an event doesn't fit the old rows.
+    /// positions, and then inserted at their new ones. Returns the new rows; nil if a delete, insert or move doesn't
+    /// fit the old rows.
     package func replay(on old: [[RowID]]) -> [[RowID]]? {
         var left: [[RowID?]] = old
         for event in rows {
@@ -105,7 +105,7 @@ extension OrderChange {
     }
 }
 
-/// A change of a section. If the section's name changed, the event has the new name.
+/// A change of a section. If the section's name changed, its move or update has the new name.
 public enum SectionEvent: Equatable, Sendable {
     case delete(from: Int, name: String)
     case insert(to: Int, name: String)

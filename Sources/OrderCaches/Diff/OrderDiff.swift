@@ -13,7 +13,7 @@ struct OrderDiff {
     /// change itself.
     private let oldObject: (Int) throws -> RecordKey
 
-    /// The changed rows of a section that exists in both states.
+    /// The changed rows of a section.
     private struct SectionEdits {
         /// The old indexes of rows that were deleted, or moved to another section.
         var left: [Int] = []
@@ -140,7 +140,7 @@ struct OrderDiff {
         let staying = oldCount - left.count
         guard changed.count <= staying, oldCount < 1 << 31, changed.allSatisfy({ (0..<oldCount).contains($0.old) })
         else {
-            throw SectionedOrder.corrupted("a section's count does not agree with its rows")
+            throw SectionedOrder.corrupted("the changes do not agree with the counts of sections or rows")
         }
         if changed.count == 1, let only = changed.first {
             // A single changed item moves only if the number of unchanged items before it has changed.

@@ -26,7 +26,7 @@ package enum CacheAssessment {
 }
 
 extension CacheEngine {
-    /// The cost of catching up with a changed row, as a multiple of the cost of building a row.
+    /// The assumed cost of catching up with a changed row, as a multiple of the cost of building a row.
     private static let catchUpCost = 4
     /// The number of changes up to which a cache is caught up, whatever its size: knowing the exact change is worth the
     /// time.

@@ -9,7 +9,7 @@ internal import FetchIndexRecords
 ///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
     /// A piece of nodes is written at the latest when it has this many bytes. The number is limited because LMDB keeps
-    /// a transaction's changed pages in memory until the transaction ends.
+    /// changed pages of a transaction in memory.
     private static let maximumPiece = 16 << 20
     /// The maximum time that a build waits for another build. After it, the order is computed in memory.
     private static let patience = Duration.seconds(60)
@@ -25,10 +25,10 @@ extension CacheEngine {
     }
 
     /// Builds a cache. `transaction` is the one in which the cache was found unusable: if another build has built the
-    /// cache since, its result is used. If `transaction` is nil, always builds. Builds in memory if the store is
-    /// read-only, if another build takes longer than `patience` or the write timeout, if this thread is building
-    /// already, or if this store object has an open writer: the writer may be the caller's own, and waiting for it
-    /// would be a deadlock.
+    /// cache since, its result is used. If `transaction` is nil, doesn't look for such a result. Builds in memory if
+    /// the store is read-only, if another build takes longer than `patience` or the write timeout, if this thread is
+    /// building already, or if this store object has an open writer: the writer may be the caller's own, and waiting
+    /// for it would be a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int?, from scan: SharedScan? = nil
     ) throws -> Built {
@@ -81,7 +81,7 @@ extension CacheEngine {
         return .built(try Self.compute(request, in: snapshot, outcome), snapshot)
     }
 
-    /// Deletes the nodes that a killed build left in the store.
+    /// Deletes the nodes that a killed or failed build left in the store.
     private func removeLeftovers(limit: Duration?) throws {
         guard try store.snapshot().markedBuild() != nil else { return }
         let writer = try store.beginWrite(limit: limit, changesRecords: false)

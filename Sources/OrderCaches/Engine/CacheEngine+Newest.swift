@@ -13,8 +13,8 @@ package struct NewestOrders {
 }
 
 extension CacheEngine {
-    /// Opens the caches of live orders in the newest state, or in a snapshot's. Unless the store can't be written or
-    /// another writer is busy, one transaction stores the orders that were caught up. If no newer commit exists, it
+    /// Opens the caches of live orders in the newest state, or in a snapshot's. Unless the store can't be written or a
+    /// writer is busy, one transaction stores the orders that were caught up. If no newer commit exists, it
     /// also rebuilds caches that are damaged or too far behind (`RebuildReason.isOfState`). O(k log n) for k changes;
     /// O(n log n) for a cache that can't be caught up.
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
@@ -59,7 +59,7 @@ extension CacheEngine {
 
     /// Catches a cache up to a snapshot's state, which its reader has already received. Like `openNewest`, rebuilds a
     /// cache that is damaged or too far behind, if no newer commit exists. The order of the cache isn't changed if the
-    /// store can't be written, if another writer is busy, or if the cache has reached this state. Records a catch-up in
+    /// store can't be written, if a writer is busy, or if the cache has reached this state. Records a catch-up in
     /// the statistics. Costs as much as `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }

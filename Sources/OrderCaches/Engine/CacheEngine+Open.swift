@@ -96,9 +96,9 @@ extension CacheEngine {
     /// log. If the cache is unusable, rebuilds it in the newest state. An assessment of the cache in the state can be
     /// given.
     ///
-    /// A hit costs O(log n), catching up O(k log n) for k changes, and a rebuild O(n log n). If the store is read-only,
-    /// or while another writer is busy, the order is caught up in memory and the cache isn't changed. A rebuild that is
-    /// stored waits for other writers.
+    /// A hit costs O(log n), and O(log n) more for each commit since the cache's; catching up costs O(k log n) for k
+    /// changes, and a rebuild O(n log n). If the store is read-only, or while another writer is busy, the order is
+    /// caught up in memory and the cache isn't changed. A rebuild that is stored waits for other writers.
     package func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, at snapshot: Snapshot? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {

@@ -16,7 +16,7 @@ extension CacheEngine {
         /// commits. O(k log n) for k changes.
         package func changes() -> [String: OrderChange<RecordKey>] { orders.compactMapValues { try? $0.change() } }
 
-        /// The total number of rows that change in these orders.
+        /// The total number of row changes in these orders.
         package var rowCount: Int { orders.values.reduce(0) { $0 + $1.edits.rows.count } }
 
         /// The prepared order of a cache; nil if there isn't one for exactly this state of the cache.

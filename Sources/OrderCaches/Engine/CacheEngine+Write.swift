@@ -10,7 +10,7 @@ extension CacheEngine {
         /// far behind (`RebuildReason.isOfState`). A missing cache isn't created, and a cache that is unusable for
         /// another reason isn't changed.
         case following
-        /// The caches are maintained, and must be current in every state. An index is also built if it's missing, or
+        /// The caches are maintained, and are to be current in every state. An index is also built if it's missing, or
         /// was built for another request or model; other maintained caches aren't.
         case keeping
         /// The caches must exist afterwards, whatever their state was. Errors of damaged records are thrown.

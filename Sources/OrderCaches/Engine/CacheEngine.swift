@@ -1,6 +1,6 @@
 package import FetchIndexRecords
 
-/// Decides whether a cache is usable, and opens its order in a state of the store. All callers use this engine.
+/// Decides whether a cache is usable, and opens its order in a state of the store.
 ///
 ///     assess   header, fingerprint, commit, log  ->  current | behind | unusable (reason)
 ///     find     current    the order as it is stored
@@ -15,7 +15,7 @@ package import FetchIndexRecords
 ///     openNewest            into the caches of live orders, in one transaction
 ///     open(in: writer)      into the caches, in a writer's transaction
 ///
-/// An unusable cache is built in pieces (`build`), or in the writer's transaction (`rebuild`).
+/// If an unusable cache is built, then in pieces (`build`), or in a writer's transaction (`rebuild`).
 package struct CacheEngine {
     package let store: Store
 

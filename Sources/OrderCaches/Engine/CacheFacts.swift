@@ -6,7 +6,8 @@ package struct CacheFacts {
     package let name: String
     /// The assessment of the cache for the request that built it.
     package let assessment: CacheAssessment
-    /// Whether every writer maintains the cache, because it belongs to an index or is in the list of maintained caches.
+    /// Whether writers of records maintain the cache, because it belongs to an index or is in the list of maintained
+    /// caches.
     package let isMaintained: Bool
     /// Whether the cache is locked, so that other requests can't replace it.
     package let isLocked: Bool

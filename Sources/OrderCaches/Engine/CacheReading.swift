@@ -9,9 +9,10 @@ package import FetchIndexRecords
 ///     ...      the reader prints the changes, and flushes
 ///     end      the fork is stored as the cache's order
 ///
-/// If the reader fails or is killed before the end, the next opening reports the same change again. But a rebuilt cache
-/// is stored before the reader has received it, and writers catch maintained caches up. For these caches, a note in the
-/// store says what an exact reader (one that must receive each change) hasn't received.
+/// If the reader fails or is killed before the end, the next opening reports the change again, unless the cache was
+/// caught up meanwhile. But a rebuilt cache is stored before the reader has received it, and writers catch maintained
+/// caches up. For these caches, a note in the store says what an exact reader (one that must receive each change)
+/// hasn't received.
 package struct CacheReading {
     package let cache: CacheRequest
     package internal(set) var opened: OpenedOrder
@@ -120,8 +121,9 @@ extension CacheEngine {
 
     /// Rebuilds a cache for a reader. `transaction` is the one in which the cache was found unusable: if another build
     /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because the other
-    /// build's reader may fail. If `transaction` is nil, always rebuilds. May build in memory, for example because the
-    /// store is read-only or another build takes too long. `scan` may contain the cache's row keys. O(n log n).
+    /// build's reader may fail. If `transaction` is nil, doesn't look for such a cache. May build in memory, for
+    /// example because the store is read-only or another build takes too long. `scan` may contain the cache's row keys.
+    /// O(n log n).
     package func rebuild(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {

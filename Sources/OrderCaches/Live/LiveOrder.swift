@@ -8,17 +8,18 @@ package import FetchIndexRecords
 ///     edited  --rollBack-->  saved           all edits are undone
 ///     saved, edited --advance--> either      to a newer commit, with the remaining edits over it
 ///
-/// Each step returns the exact change of the window. If a step throws, the order isn't changed. If the window has an
-/// offset or a limit, a step that changes rows also reads all rows of the old and of the new window.
+/// Each step returns the exact change of the window. A step that throws leaves the order as it was, unless a read fails
+/// that succeeded before in the same step. If the window has an offset or a limit, a step that changes rows also reads
+/// all rows of the old and of the new window.
 package final class LiveOrder {
     package let request: OrderRequest
-    /// Paths to values that don't affect the order, but whose changes are reported as updates of rows.
+    /// Paths to values whose changes are reported as updates of rows, even if they don't affect the order.
     package let observed: [RelatedPath]
     private let offset: Int
     private let limit: Int?
     /// The order of the saved records.
     package private(set) var saved: OpenedOrder
-    /// The order with the unsaved edits, in a fork over the saved order; nil if nothing is unsaved.
+    /// The order with the unsaved edits, in a fork over the saved order; nil if the saved order is shown.
     private var fork: ForkedOrder?
     /// The rows that the reader sees: those that the offset and the limit leave.
     package private(set) var window: OrderWindow
@@ -80,8 +81,7 @@ package final class LiveOrder {
         var next = ForkedOrder(over: current)
         let places = try next.update(rows)
         let change = try self.change(from: current, to: try window(on: next.order), edits, rows, places)
-        // No read after this line can find new damage: window(on:) repeats reads that succeeded above, so it doesn't
-        // throw in practice.
+        // After this line, window(on:) only repeats reads that succeeded above, so it doesn't throw in practice.
         if let fork { next = next.publish(to: fork) }
         fork = next
         window = try window(on: next.order)
@@ -169,8 +169,8 @@ package final class LiveOrder {
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
             : try self.change(
                 from: current, to: nextWindow, step.net, orderEdits(step.net, step.states?.net), nil)
-        // No read after this line can find new damage. The nodes are in memory, and window(on:) repeats reads that
-        // succeeded above, so these steps don't throw in practice.
+        // The nodes are in memory, and window(on:) repeats reads that succeeded above, so the following lines don't
+        // throw in practice.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = nextFork?.rebased(over: nodes)
         window = try window(on: rebased?.order ?? published.order)

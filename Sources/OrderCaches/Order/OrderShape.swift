@@ -4,7 +4,7 @@ internal import FetchIndexValues
 
 /// The properties of an order that determine its sections, in addition to the placements of its rows.
 package struct OrderShape: Sendable {
-    /// Whether the order has sections. If not, it always has one section without a name.
+    /// Whether the order has sections. If not, all rows are in one section without a name.
     package let hasSections: Bool
     package let sectionOrder: SectionOrder
     /// The attributes whose values the trees aggregate.
@@ -114,7 +114,7 @@ package struct OrderShape: Sendable {
         value.byteCount == 1 && OrderKey.isNull(value)
     }
 
-    /// The section value at the end of a key of the sections tree; nil if the key is malformed.
+    /// The section value at the end of a key of the sections tree; nil if the key is too short.
     static func sectionValue(in key: RawSpan) -> [UInt8]? {
         lastPart(of: key).map { [UInt8](copying: key.extracting($0)) }
     }

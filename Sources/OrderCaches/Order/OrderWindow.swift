@@ -62,10 +62,11 @@ package struct OrderWindow {
     }
 
     /// The summary of a range of the window's rows over its sections; empty in an order without aggregates. Throws if
-    /// the range exceeds the rows, because damage may change their number. O(log n).
+    /// the range isn't within the rows, because damage may change their number. O(log n).
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rows.count else {
-            throw SectionedOrder.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
+            throw SectionedOrder.corrupted(
+                "rows \(range.lowerBound)..<\(range.upperBound) are wanted, but the window has only \(rows.count)")
         }
         return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }

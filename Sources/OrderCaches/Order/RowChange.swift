@@ -15,7 +15,7 @@ struct RowChange {
     let new: RowKey?
     /// Whether the row has the same key before and after.
     let keepsKey: Bool
-    /// Whether the row's key or its summary changes. If neither changes, the trees stay as they are.
+    /// Whether the row's key or its summary changes. If neither changes, the row changes no tree.
     let changesOrder: Bool
     /// For a row that stays, whether the record or an observed value changed. If not, the row is reported only if it
     /// moves.
@@ -40,14 +40,14 @@ package struct StateChange {
     package init(from old: any RecordState, to new: any RecordState) { (self.old, self.new) = (old, new) }
 }
 
-/// Thrown if a rebuild costs less than placing the rows that depend on changed objects one by one.
+/// Thrown if a rebuild probably costs less than placing the rows that depend on changed objects one by one.
 struct TooManyDependents: Error {}
 
 extension OrderBuilder {
     /// Computes the changes of rows and headings that result from changes of records. Leaves out objects that aren't
     /// members in either state. If the order reads records of other objects, reads these records in `states`, and also
     /// places the rows from which a path leads through a changed object: such rows may change although their own
-    /// records don't. Throws `TooManyDependents` if more than `dependentLimit` objects depend on changed objects.
+    /// records don't. Throws `TooManyDependents` if such paths begin at more than `dependentLimit` objects.
     /// O(changes) without paths, headings and observed paths; with them, O(log n) for each change, each object on
     /// the way of a path, and each dependent row.
     ///

@@ -76,8 +76,8 @@ package struct RowPlacement {
         isBeyondBound = false
     }
 
-    /// Returns whether the key is greater than the bound, whatever is appended to it. The placer calls this after each
-    /// value of the sort key.
+    /// Returns whether the key is greater than the bound, whatever is appended to it. For placers, which may call this
+    /// after each value of the sort key.
     package mutating func checkBound() -> Bool {
         if bound.isEmpty { return false }
         isBeyondBound = isKeyBeyondBound

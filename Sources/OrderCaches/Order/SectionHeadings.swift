@@ -3,8 +3,8 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 /// Makes the headings of sections that are related objects. The section's value is the object's record key. The
-/// attributes that the section shows are in its heading. So renaming the object changes one section, and no row, unless
-/// rows depend on the name in another way.
+/// attributes that the section shows are in its heading. So renaming the object changes at most one section, and no
+/// row, unless rows depend on the name in another way.
 ///
 ///     heading    the name as ascending OrderKey | the object's sort keys, encoded like sort keys in row keys
 package struct SectionHeadings {

@@ -89,7 +89,7 @@ extension SectionedOrder {
             heading: heading)
     }
 
-    /// The rank of a section's first row, and the row's sort key and object number; nil if the section has no rows.
+    /// The rank of a section's first row, and the row's key after the section value; nil if the section has no rows.
     func firstRow(of section: [UInt8]) throws -> (rank: Int, remainder: [UInt8])? {
         var first: (rank: Int, remainder: [UInt8])?
         _ = try rows.firstEntry(from: section.span.bytes) { key, rank in
@@ -103,7 +103,8 @@ extension SectionedOrder {
 
     /// The rank of a section's last row, plus 1.
     private func endRank(of section: [UInt8]) throws -> Int {
-        // No sort key begins with eight bytes 0xFF, so this key is greater than those of the section's rows.
+        // No row key has eight bytes 0xFF after the section value, so this key is greater than those of the section's
+        // rows.
         let end = section + [UInt8](repeating: 0xFF, count: 8)
         return try rows.rank(of: end.span.bytes).before.count
     }

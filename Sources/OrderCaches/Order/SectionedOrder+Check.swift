@@ -9,7 +9,7 @@ extension SectionedOrder {
     /// tree. If it's exceeded, they are sorted on disk.
     private static let checkBudget = 32 << 20
 
-    /// Returns the defects that can be found without the records, one sentence each: the defects of its trees; if they
+    /// Looks for defects without the records, and returns them, one sentence each: the defects of its trees; if they
     /// have none, the first difference between the rows and the sections or headings. O(n log n) time; bounded memory,
     /// except for the node numbers. Throws if sorting needs a file that can't be written.
     package func check(sortingIn folder: String = "/tmp") throws -> [String] {

@@ -6,8 +6,8 @@ extension SectionedOrder {
     package func rowRank(of key: [UInt8]) throws -> Int { try rows.rank(of: key.span.bytes).before.count }
 
     /// Calls the body with the objects of the rows in a range of ranks of the rows tree, in the order of the tree's
-    /// keys. The sections are then sorted by value, not as they are displayed. Leaves out ranks that the tree doesn't
-    /// have. O(log n + rows).
+    /// keys. The sections are then sorted by value, not as they are displayed. Leaves out ranks after the last row's.
+    /// O(log n + rows).
     package func walkObjects(ranks: Range<Int>, _ body: (RecordKey) throws -> Void) throws {
         guard !ranks.isEmpty else { return }
         var left = ranks.count

@@ -3,8 +3,8 @@ internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// Applies changes of rows and headings. Returns the old and new positions of these rows, of their sections, and of
-    /// the sections whose headings changed. If `postponingRanks`, doesn't look up the ranks of rows whose keys and
-    /// summaries stay the same. O(k log n) for k changes.
+    /// the other sections that the edits contain. If `postponingRanks`, doesn't look up the ranks of rows whose keys
+    /// and summaries stay the same. O(k log n) for k changes.
     @discardableResult
     mutating func update(
         _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil

@@ -102,7 +102,7 @@ package struct SectionedOrder {
     static func corrupted(_ defect: String) -> DamagedOrder { DamagedOrder(defect: defect) }
 }
 
-/// The roots of an order's trees. Together with the nodes, they define the order.
+/// The roots of an order's trees.
 struct OrderRoots: Equatable {
     var rows = TreeRoot(isWeighted: false)
     var sections = TreeRoot(isWeighted: true)
@@ -114,13 +114,13 @@ extension Error {
     package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
 }
 
-/// An order is damaged: for example, the bytes of its keys are malformed, or its trees contradict one another, the
-/// records or the change log.
+/// An order is damaged, or can't be built because of damage: for example, the bytes of its keys are malformed, or its
+/// trees contradict one another, the records or the change log.
 package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String
 
     package init(defect: String) { self.defect = defect }
 
     package var isDamage: Bool { true }
-    package var description: String { "the order of a cache is damaged: \(defect)" }
+    package var description: String { "an order is damaged: \(defect)" }
 }

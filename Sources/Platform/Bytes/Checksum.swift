@@ -22,8 +22,8 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// Appends the checksum of the bytes, XORed with `other`: usually the checksum of the key under which the bytes are
-    /// stored.
+    /// Appends the checksum of the bytes, XORed with `other`: for example the checksum of the key under which the bytes
+    /// are stored.
     @inlinable
     package mutating func appendChecksum(with other: UInt32 = 0) {
         let checksum = withUnsafeBytes { $0.bytes.checksum }

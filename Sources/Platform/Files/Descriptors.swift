@@ -5,7 +5,7 @@ internal import FetchIndexCLibrary
 /// the program prints could be written into that file. So a store's files should have other descriptors.
 package enum Descriptors {
     private static let firstFree: CInt = 3
-    /// The greatest limit that `raiseLimit` sets: enough for a server on one machine.
+    /// The maximum to which `raiseLimit` raises the limit.
     private static let mostFiles: rlim_t = 65_536
     #if os(Linux)
         private static let duplicateClosing: CInt = 1030  // F_DUPFD_CLOEXEC, a macro that Swift does not import
@@ -63,8 +63,8 @@ package enum Descriptors {
         return getrlimit(limitKind, &limits) == 0 ? Int(clamping: limits.rlim_cur) : .max
     }
 
-    /// The number of files that could be opened now, at most `most`. Examines descriptors without opening any: opening
-    /// them could leave other threads without descriptors. O(most + open descriptors).
+    /// The number of free descriptors, at most `most`. Examines descriptors without opening any: opening them could
+    /// leave other threads without descriptors. O(most + open descriptors).
     package static func free(upTo most: Int) -> Int {
         var count = 0
         var file = min(limit, Int(CInt.max)) - 1
@@ -75,7 +75,7 @@ package enum Descriptors {
         return count
     }
 
-    /// Throws unless `count` more files can be opened now.
+    /// Throws unless `count` descriptors are free now.
     package static func requireFree(_ count: Int, for purpose: String) throws(TooFewDescriptors) {
         let free = free(upTo: count)
         if free < count { throw TooFewDescriptors(purpose: purpose, needed: count, free: free, limit: limit) }

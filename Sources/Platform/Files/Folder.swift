@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// Lists the names in a folder, and tells the kinds of files. A symbolic link isn't followed: its kind is `link`.
+/// Lists the names in a folder, and tells the kinds of files: that of a symbolic link is `link`.
 package enum Folder {
     package enum FileKind: Equatable, Sendable {
         case file(length: Int)
@@ -25,7 +25,7 @@ package enum Folder {
         }
     }
 
-    /// Returns the names of a folder's files; nil if the path isn't a folder or can't be read. readdir
+    /// Returns the names in a folder; nil if the path isn't a folder or can't be read. readdir
     package static func names(in path: String) -> [String]? {
         guard let folder = opendir(path) else { return nil }
         defer { closedir(folder) }

@@ -1,7 +1,8 @@
 internal import FetchIndexCLibrary
 
 /// A folder's identity and its ctime, which changes with its list of names. If an earlier state is settled and equals a
-/// later one, the names in the folder still lead to the same files, unless a file system was mounted over one of them.
+/// later one, the names in the folder still lead to the same files, unless a file system was mounted over one of them
+/// or the clock was set back.
 package struct FolderState: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64

@@ -14,8 +14,8 @@ package struct OpenFile: ~Copyable {
 
     private static let longestPause: UInt32 = 5000
 
-    /// Locks the file until it's closed. While another open file holds the lock, waits until the deadline, or without
-    /// limit if `end` is nil. Returns false after the deadline. flock
+    /// Locks the file until it's unlocked or closed. While another open file holds the lock, waits until the deadline,
+    /// or without limit if `end` is nil. Returns false after the deadline. flock
     package borrowing func lock(until end: ContinuousClock.Instant?) throws(SystemError) -> Bool {
         var pause: UInt32 = 50
         while flock(descriptor, end == nil ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {

@@ -2,8 +2,8 @@ internal import FetchIndexCLibrary
 internal import Synchronization
 
 /// A small optional file that stays open between its uses. It's not used if it can't be opened, and not written while
-/// another process keeps it locked. After it's deleted or replaced, the next use that is at least a second later opens
-/// the new file.
+/// another process keeps it locked. After it's deleted, or another file is renamed to its path, the next use that is at
+/// least a second later opens the path again.
 package final class SideFile: Sendable {
     package enum Use {
         case read
@@ -75,8 +75,8 @@ package final class SideFile: Sendable {
         return descriptor < 0 ? nil : Opened(descriptor: descriptor, isWritable: use != .read)
     }
 
-    /// Whether the file no longer has a name, because it was deleted or replaced. Checks at most once a second: after
-    /// fstat, Linux may give the next write a distinct timestamp, which costs more than the write.
+    /// Whether the file no longer has a name, because it was deleted or replaced. Checks at most once in each second of
+    /// the clock: after fstat, Linux may give the next write a distinct timestamp, which costs more than the write.
     private static func isGone(_ opened: inout Opened?) -> Bool {
         let now = time(nil)
         guard let file = opened, now != file.seen else { return false }

@@ -2,8 +2,8 @@ internal import FetchIndexCLibrary
 
 /// Reads the beginning of small files that other programs wrote, such as the system's time zones.
 package enum SmallFile {
-    /// Returns the first bytes of a regular file, at most `limit`; nil if the path doesn't lead to a regular file.
-    /// Follows symbolic links.
+    /// Returns the first bytes of a regular file, at most `limit`; nil, for example, if the path leads to no file or to
+    /// a folder. Follows symbolic links.
     package static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8]? {
         // O_NONBLOCK, because opening a pipe would wait for its writer.
         let file = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -87,9 +87,9 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 extension Threads {
     /// Calls `make` with each part, 0 to count - 1, on several threads including this one. Calls `consume` with the
     /// results on this thread, in the order of the parts, until it returns false. At most `ahead` x `threads` results
-    /// are being made or are waiting. If a part fails, the results of the parts before it are consumed, and then its
-    /// error is thrown. After an error, or when `consume` returns false, no more parts begin. Once this thread has
-    /// stopped consuming, `isWanted` returns false on the other threads.
+    /// are being made or are waiting. The error of a failed part is thrown in its turn, after the results of the parts
+    /// before it were consumed. After an error, or when `consume` returns false, no more parts begin. Once this thread
+    /// has stopped consuming, `isWanted` returns false on the other threads.
     package static func inOrder<Value>(
         _ threads: Int, parts count: Int, ahead: Int = 2,
         make: (_ thread: Int, _ part: Int, _ isWanted: () -> Bool) throws -> Value, consume: (Value) throws -> Bool
@@ -117,9 +117,9 @@ extension Threads {
     private struct NoConsumer: Error {}
 
     /// Calls the producer on a new thread, and the consumer on this thread with each delivered item, in order. At most
-    /// `capacity` items wait. If the producer fails, the items that it has delivered are consumed, and then its error
-    /// is thrown. If the consumer fails, the producer's next delivery throws, and then the consumer's error is thrown.
-    /// If `threads` is 1, or the system gives no thread, each delivery calls the consumer directly.
+    /// `capacity` items wait. If only the producer fails, the items that it has delivered are consumed, and then its
+    /// error is thrown. If the consumer fails, the producer's next delivery throws, and then the consumer's error is
+    /// thrown. If `threads` is 1, or the system gives no thread, each delivery calls the consumer directly.
     package static func pipe<Item>(
         _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Void) throws -> Void,
         consume: (consuming Item) throws -> Void

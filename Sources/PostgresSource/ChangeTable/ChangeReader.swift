@@ -4,14 +4,15 @@ internal import FetchIndexValues
 /// The changes that the change table has for a follower, in one snapshot of the source.
 struct ChangeReader {
     struct Noted {
-        /// Whether the table was emptied.
+        /// Whether the table was emptied after the position.
         var isEmptied: Bool
-        /// When the earliest of the transactions that changed the table began, in seconds since 1970.
+        /// When the earliest of the transactions after the position that changed the table began, in seconds since
+        /// 1970.
         var time: Double
     }
 
     let snapshot: String
-    /// The end of the source's log when the snapshot was taken.
+    /// The end of the source's log after the snapshot was taken.
     private let end: LogPosition
     /// Whether the log was on the source's disk up to its end.
     let isDurable: Bool
@@ -24,8 +25,8 @@ struct ChangeReader {
     private let connection: Connection
 
     /// Reads which tables changed after a position. If `isLocked`, first begins a transaction of the source for reading
-    /// rows, and locks the tables, which keep their columns until `finish`. Throws `SourceError`; its kind is `lost` if
-    /// changes are lost.
+    /// rows, and locks the tables, which keep their columns during it. Throws `SourceError`; its kind is `lost` if
+    /// changes were trimmed that the position may lack, and for an older copy of the source.
     init(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection, locked isLocked: Bool
     ) throws {
@@ -33,11 +34,11 @@ struct ChangeReader {
         if isLocked { try Self.begin(tables, connection) }
         let rows = try Self.look(after: position, tables, connection)
         guard let row = rows.first, let snapshot = row[0], let end = row[3].flatMap({ LogPosition($0) }) else {
-            throw SourceError(.lost, "the change table is gone from the source")
+            throw SourceError(.lost, "the change table has lost its identifier (fetchindex.log)")
         }
         if row[1] != "f" {
             throw SourceError(
-                .lost, "the change table was trimmed, and no longer has all changes that this store needs (\(position))"
+                .lost, "the change table was trimmed, and may lack changes that this store needs (\(position))"
             )
         }
         if row[2] != "f" {
@@ -65,7 +66,8 @@ struct ChangeReader {
     }
 
     /// Returns rows with the columns: snapshot | is trimmed | is an older copy | end of the log | shape | table,
-    /// emptied, time | is durable. There is a row for each table with changes, or a single row without a table.
+    /// emptied, time | is durable. There is a row for each table with changes, or a single row without a table; no row
+    /// if `fetchindex.log` is empty.
     private static func look(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection
     ) throws -> [[String?]] {
@@ -118,7 +120,7 @@ struct ChangeReader {
     }
 
     /// Hands out a row for each changed key of a table: the key, then the columns of the table's row with this key,
-    /// which are null if the row was deleted or doesn't meet the condition. `type` is the key's type in SQL.
+    /// which are null if no row with this key meets the condition. `type` is the key's type in SQL.
     func forEachRow(
         of table: FollowedSource.Table, keyType type: String, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {

@@ -1,10 +1,11 @@
 /// The change table: triggers in the source note the keys of changed rows, with the numbers of the transactions that
-/// change them. Any number of followers read the table, each from its own position, and no follower needs a slot.
+/// change them. Any number of followers may read the table, each from its own position and without a slot.
 ///
 /// A follower's position is a snapshot of the source, in the form of `pg_current_snapshot`: it tells which transactions
 /// the store has. Each time it reads the table, the follower takes a new snapshot, finds the keys that were noted by
 /// transactions that the new snapshot shows and the old one doesn't, and writes the keys' rows as they are in the new
-/// snapshot. The store then equals the new snapshot. So no change is missed, in whatever order transactions commit.
+/// snapshot. If all tables are copied, and the triggers have noted each change, the followed rows then equal those of
+/// the new snapshot, in whatever order transactions commit.
 /// PostgreSQL documentation, "Transaction ID and Snapshot Information Functions".
 enum ChangeTable {
     static let channel = "fetchindex"
@@ -79,7 +80,7 @@ enum ChangeTable {
 
     /// Returns the SQL for the triggers of a table. The triggers note a key as text, in a form that doesn't depend on
     /// the session's settings. They also fire for changes that a subscription applies. If both triggers are correct,
-    /// they aren't created again, so that followers see that they were never disabled.
+    /// they aren't created again, so that followers don't take them for others.
     private static func triggers(of table: SourceTable) throws -> String {
         let column = table.key.name
         guard column.utf8.count <= longestKey, !(table.choice.quoted + column).contains("$fetchindex$") else {
@@ -111,8 +112,8 @@ enum ChangeTable {
             """
     }
 
-    /// Returns the SQL for a trigger's function, which notes the old key of a row and, if it's another one, the new
-    /// key.
+    /// Returns the SQL for a trigger's function, which notes the old key of a row, if any, and the new key if it's
+    /// another one.
     private static func noteKey(_ key: String, in function: String) -> String {
         """
         CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -179,12 +180,13 @@ enum ChangeTable {
     private static func missing(_ table: String) -> SourceError {
         SourceError(
             .refused,
-            "the source notes no changes\(table)", remedy: .makeChangeTable)
+            "the source does not note all changes\(table)", remedy: .makeChangeTable)
     }
 
-    /// Returns a text that changes if a trigger or its function is altered, if a copy of the database takes its place,
-    /// or if a standby takes over (it may lack transactions that a follower has seen). If a later text differs, changes
-    /// of rows may have been missed. Throws `SourceError` if a table has no enabled triggers for its key.
+    /// Returns a text that changes if a trigger is altered, if its function gets another body or other settings, if the
+    /// database is replaced by a restored dump, or if a standby takes over (it may lack transactions that a follower
+    /// has seen). If a later text differs, changes of rows may have been missed. Throws `SourceError` if a table has no
+    /// enabled triggers for its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
         let timeline = try connection.value(
             """

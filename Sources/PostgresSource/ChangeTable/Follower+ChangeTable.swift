@@ -62,8 +62,8 @@ extension Follower {
         }
     }
 
-    /// Pauses for as long as the preceding work took, but at least 2 and at most 500 ms, so that a source with much to
-    /// read isn't kept busy. Then waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
+    /// Pauses for as long as the preceding work took, but at least 2 and at most 500 ms, so that the source also has
+    /// pauses. Then waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
     private func pause(after duration: Duration) throws {
         let pause = min(max(.milliseconds(2), duration), Self.longestPause)
         usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
@@ -134,15 +134,15 @@ extension Follower {
         if !source.isConsistent { try storePosition() }
     }
 
-    /// Begins a transaction in which rows are read. Returns nil if the tables can't be locked, because a transaction of
-    /// the source has locked one of them.
+    /// Begins a transaction in which rows are read. Returns nil if the tables can't be locked in time, or without a
+    /// deadlock.
     private func readChanges() throws -> ChangeReader? {
         do { return try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: true) } catch {
             _ = try? connection.execute("ROLLBACK")
             guard let error = error as? SourceError else { throw error }
             // The locks weren't available in time, or would have caused a deadlock.
             if ["55P03", "40P01"].contains(error.code) { return nil }
-            // A table is missing or has another name, which `checkSource` reports more clearly.
+            // If a followed table is missing or has another name, `checkSource` reports that more clearly.
             if error.code == "42P01" { try checkSource() }
             throw error
         }

@@ -11,8 +11,8 @@ package final class Connection {
     /// The timeout for locks: a table that is locked for long must not keep a follower from ending.
     private static let lockTimeout = "lock_timeout = '2s'"
 
-    /// The settings of the session. Each value has one unambiguous text, and a long command times out only while it
-    /// waits for a lock.
+    /// The settings of the session. With them, dates, numbers and bytes have unambiguous texts, and the server's
+    /// `statement_timeout` doesn't end a long command.
     private static let settings = [
         "DateStyle = ISO", "TimeZone = 'UTC'", "IntervalStyle = postgres", "extra_float_digits = 3",
         "bytea_output = hex",
@@ -20,8 +20,8 @@ package final class Connection {
         // Reading fails if row security hides rows from the role. Otherwise these rows would be missing silently.
         "row_security = off",
         "statement_timeout = 0", lockTimeout, "idle_in_transaction_session_timeout = 0",
-        // The server should read each range of a copy by the key's index: sorting the table for each range would cost
-        // O(n) each time.
+        // The server should read each range of a copy by the key's index, and not read and sort the table for each
+        // range.
         "enable_sort = off", "jit = off", "max_parallel_workers_per_gather = 0",
     ]
 
@@ -63,7 +63,7 @@ package final class Connection {
 
     /// Connects again to learn the SQLSTATE code with which the server refuses the connection. libpq has no code for a
     /// failed connection, but at the verbosity SQLSTATE its error message ends with the code, in every language.
-    /// Returns nil if the server isn't reached, or accepts the connection this time.
+    /// Returns nil if the second attempt gives no code.
     private static func refusalCode(_ failed: OpaquePointer) -> String? {
         PQsetErrorVerbosity(failed, PQERRORS_SQLSTATE)
         PQreset(failed)
@@ -279,7 +279,7 @@ package final class Connection {
         _ = takeNotifications()
     }
 
-    /// Discards all notifications that have arrived. Returns false if none has arrived.
+    /// Discards the notifications that libpq has read. Returns false if it has read no notification.
     private func takeNotifications() -> Bool {
         var hasArrived = false
         while let notification = PQnotifies(raw) {

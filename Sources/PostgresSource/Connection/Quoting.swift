@@ -4,8 +4,8 @@ extension String {
         "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// The text as a string constant in SQL. `Connection` sets standard_conforming_strings, so a backslash needs no
-    /// escape.
+    /// The text as a string constant in SQL. A backslash needs no escape if standard_conforming_strings is on, as
+    /// `Connection` sets it and as it is by default.
     var quotedText: String {
         "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }

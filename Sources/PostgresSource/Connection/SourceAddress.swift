@@ -1,6 +1,7 @@
 internal import CFetchIndexPostgres
 
-/// Checks that addresses have no password, because others can read a program's arguments and the store.
+/// Checks that addresses have no password, because others may be able to read the store or a program's
+/// arguments.
 package enum SourceAddress {
     /// Throws `SourceError` for an address that can't be read, or has a password.
     package static func check(_ address: String) throws {

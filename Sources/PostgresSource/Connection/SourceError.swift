@@ -4,7 +4,7 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
         /// The connection is lost or can't be made now, or something else disturbed the work: a later attempt may
         /// succeed.
         case connection
-        /// The store can't get all changes of the source any more, so all tables must be copied again.
+        /// Further changes may not bring the store in step with the source, so all tables must be copied again.
         case lost
         /// A later attempt would probably fail as well, unless the source, the store or the options are changed first.
         case refused
@@ -16,7 +16,7 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     /// A sentence that says what is wrong, without a tool's options. It has no full stop, unless it ends with a text of
     /// the server that has one.
     package let reason: String
-    /// The remedy for the user; nil if the reason says it itself, or none is known.
+    /// A remedy for the user, if the error has one besides what the reason says.
     package let remedy: SourceRemedy?
     /// The server's code of the error (SQLSTATE), if any. The server's texts are in its own language, so only the code
     /// can be compared.

@@ -14,7 +14,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case nameSource
     /// Choose another key column.
     case chooseKey
-    /// Follow into another entity, or drop this one.
+    /// Follow into another entity or, if `orDrop` isn't nil, drop that one.
     case chooseEntity(orDrop: String?)
     /// Give the condition to the store instead of the publication.
     case setCondition

@@ -75,7 +75,7 @@ extension Follower {
             if source.way == .stream { source.tables[index].copy.wait(after: try endOfLog()) }
             return
         }
-        // For a change table, the store is consistent after the change table was read once more.
+        // With a change table, the store becomes consistent only after the change table was read once more.
         let end = try source.way == .stream ? endOfLog().description : position?.text
         if source.tables[index].copy.replaces {
             let reader = try self.reader(of: source.tables[index], in: writer.model)

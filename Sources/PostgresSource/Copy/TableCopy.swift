@@ -3,13 +3,13 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// Copies a table in ranges of keys. Each range is one transaction. In a first copy, this transaction also stores the
-/// last key of a full range, so that an interrupted copy continues after that key. The ranges show the table at
+/// last key of a full range, so that an interrupted copy can continue after that key. The ranges show the table at
 /// different times; changes during the copy come from the stream or the change table.
 ///
 ///     reading thread    COPY a range ──▶ rows ──▶ batches, keys sorted ──┐ at most two wait
 ///     follower's thread                              write, commit range ◀──┘
 struct TableCopy {
-    /// Rows per transaction.
+    /// By default, the most rows of a range.
     static let rangeLength = 50_000
     let container: PersistentContainer
     let connection: Connection

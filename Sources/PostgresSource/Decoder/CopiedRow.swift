@@ -1,10 +1,10 @@
 internal import FetchIndexCLibrary
 
-/// A row of COPY's text format: fields between tabs, `\N` for null, and a backslash before characters that would be
-/// misread. PostgreSQL documentation, COPY, "Text Format".
+/// A row of COPY's text format: fields between tabs, `\N` for null, and escapes with a backslash for characters that
+/// would be misread. PostgreSQL documentation, COPY, "Text Format".
 package struct CopiedRow {
     package private(set) var fields: [StreamedValue] = []
-    /// The unescaped bytes. The fields are ranges of them.
+    /// The unescaped bytes. The texts of fields are ranges of them.
     package private(set) var bytes: [UInt8] = []
 
     package init() {}

@@ -6,7 +6,7 @@ package struct FollowOptions: Sendable {
     package var address: String?
     /// The tables; if empty, the stored ones.
     package var tables: [TableChoice] = []
-    /// Whether changes are read from the change table.
+    /// Whether changes must be read from the change table. If this is false, the stored way is used, or a slot.
     package var usesChangeTable = false
     /// The name of the slot, which is created if missing. If nil, the follower creates a slot of its own, or uses the
     /// stored one.
@@ -19,11 +19,11 @@ package struct FollowOptions: Sendable {
     package var endsWhenCurrent = false
     /// Whether all tables are copied again.
     package var recopies = false
-    /// Whether all tables are copied again if the source no longer has changes that the store lacks.
+    /// Whether all tables are copied again if changes may be lost.
     package var recopiesWhenLost = false
     /// If this is 1, a single thread copies a table; otherwise a second thread may read the rows.
     package var threads = 2
-    /// Rows per transaction of a copy. Tests set a small number.
+    /// The most rows in a range of a copy. Tests set a small number.
     package var rangeLength = TableCopy.rangeLength
     /// A group of transactions takes no further one once it has this many messages.
     package var groupLength = ChangeStream.groupLength
@@ -34,7 +34,7 @@ package struct FollowOptions: Sendable {
 /// An event of a follower.
 package enum FollowEvent: Sendable {
     case connected(String)
-    /// A slot is being created: the source waits until its open transactions have ended.
+    /// A slot is being created: the source waits until its open writing transactions have ended.
     case makingSlot(String)
     case copying(table: String, rows: Int)
     case copied(table: String, BatchWriter.Counts, seconds: Double)

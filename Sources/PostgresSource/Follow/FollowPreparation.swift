@@ -39,7 +39,7 @@ struct FollowPreparation {
         if source.way == .stream, try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
             report(
                 .warning(
-                    "max_slot_wal_keep_size is not set on the source: its log grows without limit while no follower runs"
+                    "max_slot_wal_keep_size is not set on the source: its log can grow without limit while no follower runs"
                 )
             )
         }
@@ -250,7 +250,7 @@ struct FollowPreparation {
             if count > 0 {
                 throw SourceError(
                     .refused,
-                    "the store has objects of \(entity.name) already (\(count)), which do not come from the source",
+                    "the store has objects of \(entity.name) already (\(count)), but tables are followed into new or empty entities",
                     remedy: .chooseEntity(orDrop: entity.name))
             }
         }

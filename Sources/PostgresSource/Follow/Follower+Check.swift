@@ -65,8 +65,8 @@ extension Follower {
         }
     }
 
-    /// Checks, if another server has taken over, that its log includes everything that the store has. A standby may
-    /// lack the last transactions, and may give their positions to transactions of its own.
+    /// Checks, if the source's log is on another timeline, that it includes everything that the store has. A standby
+    /// that has taken over may lack the last transactions, and may give their positions to transactions of its own.
     func checkTimeline(_ replication: Connection) throws {
         let timeline = try replication.timeline()
         defer { source.timeline = timeline }
@@ -75,10 +75,10 @@ extension Follower {
         // Until the store is consistent, copied rows may be newer than the position, so the position proves nothing.
         if source.isConsistent, let end, stored.position <= end { return }
         let what =
-            end.map { "with the old server's log up to \($0)" } ?? "with a log that does not continue the old one"
+            end.map { "which continues the old one from \($0)" } ?? "which does not continue the old one"
         throw SourceError(
             .lost,
-            "another server has taken over, \(what), and may lack changes that the store has (up to \(stored.position))"
+            "the source's log is on another timeline, \(what), and may lack changes that the store has (up to \(stored.position))"
         )
     }
 
@@ -91,7 +91,7 @@ extension Follower {
             let what =
                 source.way == .stream
                 ? "the publication \(source.publication) was changed"
-                : "triggers of the change table, or the database, were replaced"
+                : "triggers of the change table, or the database, were replaced or altered"
             throw SourceError(.lost, "\(what) while the store followed, so changes of rows may be missing")
         }
     }

@@ -20,8 +20,8 @@ extension Follower {
         if becomesConsistent, let end = position?.text { tell(.consistent(end)) }
     }
 
-    /// Whether the position has become at least as new as the copied rows. While streaming, this is false if the store
-    /// doesn't wait for a position (`consistentFrom` is nil).
+    /// Whether the position is known to be at least as new as the copied rows. While streaming, this is false if the
+    /// store doesn't wait for a position (`consistentFrom` is nil).
     private var isPastCopies: Bool {
         switch phase {
         case .starting: return false

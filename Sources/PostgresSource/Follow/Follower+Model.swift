@@ -65,8 +65,7 @@ extension Follower {
         return table
     }
 
-    /// Returns a table's condition from the store's own publication, in which columns have their current names. Returns
-    /// nil if the store reads the change table or follows a given publication, or if the table has no condition.
+    /// Returns a table's condition from the store's own publication, if any. In it, columns have their current names.
     func filter(of table: FollowedSource.Table) throws -> String? {
         guard source.way == .stream, source.ownsPublication, table.condition != nil else { return nil }
         return try connection.value(
@@ -90,7 +89,7 @@ extension Follower {
             reference.column = change.presentNames[reference.column] ?? reference.column
             return reference
         }
-        // The copy waits until the stream has passed the change. Otherwise older rows of the stream would be written
+        // The copy waits until the stream has passed the change. Otherwise older rows of the stream could be written
         // over copied ones.
         if source.way == .stream, !followed.copy.isCopied { followed.copy.wait(after: try endOfLog()) }
         source.tables[index] = followed

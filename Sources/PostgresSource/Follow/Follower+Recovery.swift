@@ -10,14 +10,14 @@ package struct Recovery {
     package var copiesAgain: Bool
     /// Seconds to wait before the next attempt to connect.
     package var pause = Self.firstPause
-    /// Whether changes were lost earlier. If changes are lost again before the store is consistent, each further copy
-    /// would be in vain.
+    /// Whether changes may have been lost earlier. If that happens again before the store is consistent, each further
+    /// copy may be in vain.
     private var wasLost = false
 
     package init(copiesAgain: Bool) { self.copiesAgain = copiesAgain }
 
-    /// Makes the next attempt copy all tables again, because changes are lost. Returns false, and does nothing, if
-    /// another copy wouldn't help.
+    /// Makes the next attempt copy all tables again, because changes may be lost. Returns false, and does nothing, if
+    /// another copy probably wouldn't help.
     package mutating func copyAgain(isConsistent: Bool) -> Bool {
         if copiesAgain || wasLost && !isConsistent { return false }
         (copiesAgain, wasLost) = (true, true)
@@ -66,7 +66,7 @@ extension Follower {
     func recover(from error: SourceError, _ recovery: inout Recovery) throws {
         if error.kind == .lost, options.recopiesWhenLost, recovery.copyAgain(isConsistent: source.isConsistent) {
             tell(.warning(error.reason))
-            tell(.warning("changes are lost: all tables are copied again"))
+            tell(.warning("changes may be lost: all tables are copied again"))
         } else if error.kind == .connection || error.code == Connection.slotInUse {
             tell(recovery.warning(of: error))
             status.write(.disconnected, self, reason: error.description)

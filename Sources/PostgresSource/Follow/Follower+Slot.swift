@@ -24,13 +24,13 @@ extension Follower {
         if slot[1] == "lost" {
             throw SourceError(
                 .lost,
-                "the source has deleted log that the slot \(source.slot) still needed (max_slot_wal_keep_size)")
+                "the slot \(source.slot) is lost; the source may have deleted log for it (max_slot_wal_keep_size)")
         }
         if let confirmed = slot[0].flatMap({ LogPosition($0) }), confirmed > reached {
             throw SourceError(
                 .lost,
-                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): the changes between the two are lost; "
-                    + "another store reads the slot, or this store is an old copy")
+                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): changes between the two may be lost; "
+                    + "something else has advanced the slot, or this store is an old copy")
         }
     }
 
@@ -113,7 +113,7 @@ extension Follower {
         }
     }
 
-    /// Advances a given slot to the current end of the source's log, and returns its position. The older log is
+    /// Advances a given slot to the end of the source's flushed log, and returns its position. The older log is
     /// skipped, because it may show the tables or the publication in an earlier form.
     private func advanceGivenSlot() throws -> String? {
         try waitForOpenTransactions()

@@ -12,7 +12,7 @@ extension Follower {
             try requireNotInterrupted()
             if let end, ContinuousClock.now >= end {
                 throw SourceError(
-                    .connection, "a transaction of the source still waits for a standby, so its rows cannot be read yet"
+                    .connection, "a transaction of the source may still wait for a standby; its rows cannot be read yet"
                 )
             }
             usleep(20_000)

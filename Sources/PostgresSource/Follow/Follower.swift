@@ -6,7 +6,7 @@ internal import FetchIndexPlatform
 ///
 /// The follower creates a slot, or uses a given one, for which the source retains its log (WAL). Then it copies the
 /// tables, and applies the log's changes, starting at the slot's position. A change that a copied row already includes
-/// is applied again, by the row's key, so each row exists exactly once. After the stream has passed the end of the
+/// is applied again, by the row's key, which adds no second row. After the stream has passed the end of the
 /// copy, the store equals the source at the end of each further transaction, until rows must be read from the tables
 /// again. The position is stored in the transaction that stores the rows, and reported to the source only afterwards.
 ///
@@ -19,8 +19,8 @@ package final class Follower {
     let isInterrupted: () -> Bool
     let options: FollowOptions
     let container: PersistentContainer
-    /// The lock that makes this process the store's only follower, and keeps `end` from succeeding. It is held until
-    /// the follower is released.
+    /// The lock that makes this the store's only follower, and keeps `end` from succeeding. It is held until the
+    /// follower is released.
     private let lock: FolderLock
 
     // MARK: State
@@ -96,7 +96,7 @@ package final class Follower {
 
     static func lock(_ path: String) throws -> FolderLock {
         guard let lock = try PersistentContainer.lockForFollowing(storeAt: path) else {
-            throw SourceError(.refused, "another process follows a source for this store already")
+            throw SourceError(.refused, "another process follows a source for this store, or ends following")
         }
         lock.write(UInt64(getpid()))
         return lock

@@ -1,11 +1,11 @@
-/// Received transactions that may not be visible in the source yet: the source sends a commit while the commit still
-/// waits for a synchronous standby. A row that is read from the source's table now may be older than the row that the
-/// stream has sent.
+/// Received transactions that may not be visible in the source yet: the source may send a commit that still waits for
+/// a synchronous standby. A row that is read from the source's table now may be older than the row that the stream has
+/// sent.
 package struct UnseenTransactions {
     /// The numbers of received transactions. Like in the stream, they lack their upper half.
     package private(set) var numbers: Set<UInt32> = []
     /// Whether an earlier process may have received further transactions. If so, the first copy waits until all open
-    /// transactions have ended.
+    /// writing transactions have ended.
     var includesEarlier = true
 
     /// If there are more transactions than this, those that have become visible are forgotten.

@@ -29,7 +29,7 @@ final class ChangeStream {
     private static let mostBytes = 32 << 20
     /// A transaction is part of a backlog if it was committed more than this many seconds ago.
     private static let backlogSeconds = 0.5
-    /// The time, in milliseconds, that a group waits for each further transaction of a backlog.
+    /// The longest wait, in milliseconds, of a group for each further transaction of a backlog.
     private static let backlogPause: Int32 = 25
     /// A group no longer waits when this time has passed since its first transaction.
     private static let longestBacklogPause = Duration.milliseconds(500)
@@ -47,7 +47,7 @@ final class ChangeStream {
     private(set) var sent: LogPosition
     /// Flush position: the server may discard its log before it.
     private var stored: LogPosition
-    /// When the flush position was last reported. The server ends a connection without reports.
+    /// When the flush position was last reported.
     private var lastReport = ContinuousClock.now
     /// When a message last arrived. If the server disappears, the connection may stay open: then only the silence shows
     /// it.
@@ -71,7 +71,7 @@ final class ChangeStream {
         try report()
     }
 
-    /// Waits for the next event; returns nil if none arrives within the time. Throws `SourceError` and
+    /// Waits for the next event; returns nil if the wait ends without one. Throws `SourceError` and
     /// `StreamMessage.Malformed`.
     func next(milliseconds: Int32) throws -> Event? {
         let now = ContinuousClock.now
@@ -166,7 +166,7 @@ final class ChangeStream {
     /// Raises the flush position, which the next report tells the server.
     func noteStored(_ position: LogPosition) { stored = max(stored, position) }
 
-    /// Reports the flush position to the server, which answers immediately if `wantsReply`.
+    /// Reports the flush position to the server, which is asked for an immediate answer if `wantsReply`.
     func report(wantsReply: Bool = false) throws {
         var message: [UInt8] = [UInt8(ascii: "r")]
         // The flush position is also reported as the position written and as the position applied.

@@ -5,9 +5,9 @@ internal import FetchIndexValues
 
 // Applying transactions of the stream to the store.
 extension Follower {
-    /// Writes transactions of the source, each as a commit of the store. Group commit: all are written in one
-    /// transaction of the store, unless a table's change must be adopted in between. So a page that several of them
-    /// change is usually written once.
+    /// Writes transactions of the source, each as a commit of the store if it changes records. Group commit: all are
+    /// written in one transaction of the store, unless a table's change must be adopted in between. So a page that
+    /// several of them change is usually written once.
     func apply(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
         var waiting: [StreamedTransaction] = []
         for transaction in transactions {
@@ -143,7 +143,7 @@ extension Follower {
         guard source.ownsPublication else { return nil }
         throw SourceError(
             .lost,
-            "the source sends rows of \(table.schema).\(table.name), which is another table than the one that was copied"
+            "the source sends rows of \(table.schema).\(table.name), which is not one of the tables that were copied"
         )
     }
 
@@ -156,7 +156,7 @@ extension Follower {
 
     // MARK: Incomplete rows
 
-    /// Reads from the source the rows that the store lacks and that the stream has sent only in part. These rows may be
+    /// Reads from the source the rows that the stream has sent only in part and that weren't written. These rows may be
     /// newer than the transaction, so the store is consistent again only at the current end of the source's log.
     private func readIncomplete(_ writer: KeyedRowWriter, _ session: StreamSession) throws {
         if session.incomplete.isEmpty { return }

@@ -21,22 +21,22 @@ final class StreamSession {
     let stream: ChangeStream
     /// The position at which following ends; nil if it doesn't end. Pending changes raise it.
     var goal: LogPosition?
-    /// When a position was last stored. A position that no transaction stores is stored every ten seconds.
+    /// When a position was last stored.
     var lastStored = ContinuousClock.now
-    /// When the catalogue was last checked, which is done every ten seconds.
+    /// When `followStream` last made its regular check of the catalogue.
     var lastChecked = ContinuousClock.now
     /// The tables that the stream has described, by the numbers with which rows name them.
     var tables: [UInt32: Table] = [:]
     /// The numbers of tables that a given publication has but the store doesn't follow. Their rows are ignored.
     var ignored: Set<UInt32> = []
-    /// The tables and keys of rows that the current transaction sent in part and that the store lacks. They are read from
-    /// the source.
+    /// The tables and keys of rows that the current transaction sent only in part and that weren't written. These rows
+    /// are read from the source.
     var incomplete: [(table: UInt32, key: Value)] = []
     /// The version of the model for which the tables' readers were made. If the model has another version, the readers
     /// are made again.
     var modelVersion: UInt32 = 0
-    /// Changes of tables that the stream hasn't described yet. It describes a change only before the table's next row,
-    /// which may never come.
+    /// Changes of tables that the stream hasn't described yet. It describes a change only before its next message
+    /// about the table, which may never come.
     var pending: PendingChanges?
 
     init(_ stream: ChangeStream, goal: LogPosition?) { (self.stream, self.goal) = (stream, goal) }

@@ -100,7 +100,7 @@ package enum ColumnValue {
     private static func decimal(_ text: String) -> Decimal? {
         guard case .decimal(let number)? = Value(text, as: .decimal) else { return nil }
         let digits = text.utf8.filter { (48...57).contains($0) }.drop { $0 == 48 }
-        // Up to 34 digits fit. If there are more, only trailing zeros may be lost.
+        // With more than 34 digits, only trailing zeros may be lost.
         if digits.count > 34, significant(text) != significant(number.description) { return nil }
         return number
     }

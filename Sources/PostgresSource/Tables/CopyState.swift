@@ -9,7 +9,7 @@
 // A table is copied again, for example, after a change of the table that the rows of the stream don't show, after
 // changes were lost, or if the user asks for it.
 package enum CopyState: Equatable, Sendable {
-    /// All rows are in the store.
+    /// The table was copied, and no other copy is due.
     case copied
     /// Rows must be copied. If `after` isn't nil, the table may have had another form before this position of the
     /// source's log, and the copy waits until the stream has passed the position, so that older rows of the stream

@@ -60,7 +60,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     /// The position at which the store becomes consistent. Before it, the store may have rows of different times. Nil
     /// if the store doesn't wait for a position.
     package var consistentFrom: String?
-    /// Whether a row of the store has a foreign key that names a missing row.
+    /// Whether a row had a foreign key that named a missing row at the last commit while changes were followed.
     package var hasWaitingRows = false
     /// A text that stands for the state of the publication or of the triggers. If the source gives another text later,
     /// changes of rows may be missing (`checkMark`).

@@ -3,7 +3,7 @@ extension FollowedSource {
     package struct Table: Equatable, Sendable {
         package var schema: String
         package var name: String
-        /// The table's number in the source (OID). Another table of the same name has another number.
+        /// The table's number in the source (OID). Another table of the same name usually has another number.
         package var number: UInt32
         /// The number of the table's file, which changes when the source rewrites the whole table.
         package var file: UInt32

@@ -35,7 +35,7 @@ package struct RowReader {
             let keyPlace = names.firstIndex(where: { table.isKey($0) })
         else {
             throw SourceError(
-                .refused, "\(followed.entity).\(followed.key) is not unique, so it cannot identify rows")
+                .refused, "\(followed.entity).\(followed.key) is not unique, or is missing in rows")
         }
         let entity = table.entity
         let known = Set(followed.columns.map(\.name))
@@ -60,11 +60,11 @@ package struct RowReader {
         return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
     }
 
-    /// Throws unless a row has one value for each column of its table.
+    /// Throws unless a row has one value for each of the reader's columns.
     package func requireWidth(_ row: [StreamedValue]) throws {
         guard row.count == columns.count else {
             throw StreamMessage.Malformed(
-                "a row of \(title) has \(row.count) values, but the table has \(columns.count) columns")
+                "a row of \(title) has \(row.count) values instead of \(columns.count)")
         }
     }
 
@@ -116,8 +116,8 @@ package struct RowReader {
         guard case .text(let range) = row[place ?? keyPlace], let column = columns[keyPlace] else {
             throw SourceError(
                 .lost,
-                "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY was "
-                    + "another one when the row changed")
+                "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY may have "
+                    + "been another one when the row changed")
         }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
         guard let value = ColumnValue.value(text, as: column.type) else {

@@ -14,11 +14,11 @@ struct SourceTable {
         let baseType: UInt32
         let typeName: String
         let isArray: Bool
-        /// Whether the source computes the value, and doesn't send it.
+        /// Whether the source computes the value. Such columns can't be followed.
         let isGenerated: Bool
         /// Whether rows that are older than the column may have a value in it.
         let hasDefault: Bool
-        /// Whether values are compared by PostgreSQL itself, and not by an extension.
+        /// Whether the type is in pg_catalog or an enumeration. Values of other types may be compared by an extension.
         let hasOwnOrder: Bool
         /// A number that changes with the column's definition.
         let mark: UInt32
@@ -52,7 +52,7 @@ struct SourceTable {
         if row[1] == "p" || row[4] == "t" {
             throw SourceError(
                 .refused,
-                "\(title) consists of other tables; each of them can be followed as a table of its own")
+                "\(title) consists of other tables, which may be followed instead")
         }
         guard row[1] == "r" else {
             throw SourceError(.refused, "\(title) is not a table, so its changes cannot be followed")
@@ -176,7 +176,7 @@ struct SourceTable {
         guard column.hasOwnOrder else {
             throw SourceError(
                 .refused,
-                "\(name) cannot be the key of \(title): values of the type \(column.typeName) are compared by an extension's rules"
+                "\(name) cannot be the key of \(title): values of the type \(column.typeName) may be compared by an extension's rules"
             )
         }
         guard keys.contains(where: { $0.column == name }) else {
@@ -224,7 +224,7 @@ struct SourceTable {
             if column.isGenerated {
                 throw SourceError(
                     .refused,
-                    "\(choice.title).\(column.name) is computed by the source, which does not send it",
+                    "\(choice.title).\(column.name) is computed by the source, so it cannot be followed",
                     remedy: .leaveOut
                 )
             }

@@ -29,8 +29,8 @@ package struct CompiledExpression: Sendable {
 
     /// The expression's value for a row, converted to a type. Null stays null; nil if the value can't be converted. A
     /// number becomes the nearest double, a double becomes the decimal with its printed digits, and a number becomes an
-    /// integer only if it's whole. O(size of the expression and of the values that it reads), except for medians,
-    /// modes, and predicates on the elements of lists.
+    /// integer only if it's whole. O(size of the expression and of the values that it reads), except for patterns,
+    /// medians, modes, and predicates on the elements of lists.
     package func value<Row: PredicateRow & ~Escapable>(of row: borrowing Row, as type: ValueType) throws -> Value? {
         guard case .one(let value) = try operand.value(row, []) else { return nil }
         if value.isNull || value.type == type { return value }

@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
-/// A predicate compiled for evaluation on many rows: attributes are resolved to slots, constants converted to the
-/// attributes' types, texts folded, and regular expressions compiled.
+/// A predicate compiled for evaluation on many rows: attributes are resolved to slots, and most constants are converted
+/// to the attributes' types, folded or compiled.
 ///
 /// Logic is two-valued: without ALL or NONE, a comparison with null is false, except that `==` holds for two nulls,
 /// `!=` for null and another value, and IN for null and a list that contains null. CONTAINS finds null in a list like
@@ -27,14 +27,14 @@ package struct CompiledPredicate: Sendable {
         case comparison(Operand, Comparator, Operand, TextFolding)
         case test(Operand, TextTest)
         /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that isn't a constant text; also CONTAINS
-        /// with a left side that isn't a text attribute, because it may be a list.
+        /// with a left side that isn't an attribute of texts or URLs, because it may be a list.
         case search(Operand, Comparator, Operand, TextFolding)
         case isIn(Operand, Operand, TextFolding)
         case isInSet(Operand, ValueSet)
         case between(Operand, Operand, TextFolding)
-        /// ANY, ALL or NONE of a list's elements: the node is evaluated with each element as a variable.
+        /// ANY, ALL or NONE of a list's elements: the node is evaluated with one element after the other as a variable.
         case quantified(Quantifier, Operand, Node)
-        /// Evaluates the first node if one of the operands is a decimal, otherwise the second.
+        /// Evaluates the first node if one of the operands is a decimal or a list with one, otherwise the second.
         case exact(where: [Operand], Node, Node)
     }
 
@@ -52,11 +52,11 @@ package struct CompiledPredicate: Sendable {
         case call(PredicateFunction, [Operand])
         case subquery(Operand, Node)
         case ternary(Node, Operand, Operand)
-        /// Evaluates the first operand if one of the listed ones is a decimal, otherwise the second.
+        /// Evaluates the first operand if one of the listed ones is a decimal or a list with one, otherwise the second.
         case exact(where: [Operand], Operand, Operand)
     }
 
-    /// Parts of an OR, each of which holds only if the same operand has one of a few values.
+    /// Parts of an OR, each of which holds only if the same operand has one of certain values.
     struct Branches: Sendable {
         let operand: Operand
         let parts: [Node]
@@ -87,7 +87,7 @@ package struct CompiledPredicate: Sendable {
 /// An attribute that a key path begins with, resolved to its slot.
 package struct ResolvedAttribute: Sendable {
     package let slot: Int
-    /// The attribute's type; nil if its values may have any type.
+    /// The attribute's type; nil for a list, and if its values may have any type.
     package let type: ValueType?
     /// The number of key path elements in the attribute's name. The other elements are steps into its value.
     package let nameCount: Int

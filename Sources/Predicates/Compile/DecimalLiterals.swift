@@ -2,7 +2,7 @@ internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 // A literal next to a decimal is a decimal: `price + 0.2 == 0.3` is exact if the price is a decimal. In one comparison,
-// or in an expression outside of comparisons, all literals are decimals if one of the other values is a decimal.
+// or in an expression outside of comparisons, double literals are decimals if one of the other values is a decimal.
 
 extension Comparison {
     /// The comparison with decimals in place of double literals; nil if the result is the same with doubles, whatever
@@ -128,8 +128,8 @@ extension PredicateCompiler {
         return operands.isEmpty ? .never : .any(operands)
     }
 
-    /// Compiles a comparison by `make`. If it may contain decimals, each evaluation decides whether its number literals
-    /// count as decimals: they do if any other value in the comparison is a decimal.
+    /// Compiles a comparison by `make`. Its double literals count as decimals if another value in the comparison is a
+    /// decimal. If only the values show that, each evaluation decides.
     func withDecimals(
         _ comparison: Comparison, _ scope: [String], _ make: (Comparison) throws -> Node
     ) throws -> Node {
@@ -143,8 +143,8 @@ extension PredicateCompiler {
         }
     }
 
-    /// Compiles an expression that isn't part of a comparison. Each evaluation decides whether its number literals
-    /// count as decimals: they do if any attribute or other value in the expression is a decimal.
+    /// Compiles an expression that isn't part of a comparison. Its double literals count as decimals if another value
+    /// in the expression is a decimal. If only the values show that, each evaluation decides.
     func operandWithDecimals(_ expression: ExpressionSyntax) throws -> Typed {
         let typed = try operand(expression, [])
         guard expression.calculatesWithDoubles(isPart: false) else { return typed }

@@ -5,7 +5,7 @@ internal import FetchIndexValues
 // value.
 
 extension PredicateCompiler {
-    /// A look-up is made for an operand if at least this many parts require values of it.
+    /// A look-up is made for an operand only if at least this many parts require values of it.
     private static let fewestBranches = 16
     /// The maximum number of operands by which the parts of one OR are looked up.
     private static let mostOperands = 4
@@ -23,7 +23,7 @@ extension PredicateCompiler {
         return .any(hasObject ? nodes : try chosen(parts, nodes, scope))
     }
 
-    /// The nodes of an OR; nodes that require values of the same operand are combined into `.chosen`.
+    /// The nodes of an OR; if enough nodes require values of the same operand, they are combined into `.chosen`.
     private func chosen(_ parts: [PredicateSyntax], _ nodes: [Node], _ scope: [String]) throws -> [Node] {
         guard nodes.count >= Self.fewestBranches else { return nodes }
         let demands = parts.map(\.demandedValues)

@@ -1,7 +1,7 @@
 package import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// Compiles a syntax tree. Throws for type errors that would occur on every row.
+/// Compiles a syntax tree. Throws for type errors that show without a row.
 struct PredicateCompiler {
     typealias Node = CompiledPredicate.Node
     typealias Operand = CompiledPredicate.Operand
@@ -101,7 +101,7 @@ struct PredicateCompiler {
     }
 
     /// Converts a literal to the type with which it is compared. A text is parsed, for example "2016-05-16" as a date;
-    /// throws if that fails. A number that `exactly(as:)` can't convert stays as it is.
+    /// throws if that fails. Another literal that `exactly(as:)` can't convert stays as it is.
     func converted(_ typed: Typed, for type: StaticType, in comparison: Comparison) throws -> Typed {
         guard case .constant(.one(let value)) = typed.operand, case .one(let type) = type, value.type != type else {
             return typed

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
 /// A byte string to search for in many texts. `memchr` finds the occurrences of its rarest byte, and the whole string
-/// is compared only at these offsets, because few texts have the byte but not the string.
+/// is compared only there.
 struct BytePattern: Sendable {
     let bytes: [UInt8]
     /// The index of the string's rarest byte.
@@ -17,8 +17,8 @@ struct BytePattern: Sendable {
     private static let common = Array(" e/atoinsrl.-pcdmu_hgbfvykw0123xj456789ETAONISRLCDMPUz".utf8)
 
     /// The rarity of each byte value: a rarer byte has a greater number. Outside of ASCII, a script's characters begin
-    /// with few different bytes, so these are common; the second byte of kana and of Japanese punctuation is one of
-    /// 0x80 to 0x83.
+    /// with few different bytes, so these are common; the second byte of kana and of the punctuation from U+3000 to
+    /// U+303F is one of 0x80 to 0x83.
     private static let rarities: [UInt8] = {
         var rarities = [UInt8](repeating: UInt8(common.count), count: 256)
         for (rarity, byte) in common.enumerated() { rarities[Int(byte)] = UInt8(rarity) }
@@ -56,8 +56,7 @@ struct BytePattern: Sendable {
     }
 }
 
-/// The number of comparisons that a search may make on one text, about a second of work. A search that needs more
-/// throws.
+/// The number of comparisons that a search may make on one text. A search that needs more throws.
 struct ComparisonBudget {
     /// The default budget, in comparisons of at most 64 bytes.
     private static let most = 50_000_000

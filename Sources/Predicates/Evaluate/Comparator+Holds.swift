@@ -23,8 +23,8 @@ extension Comparator {
         return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
     }
 
-    /// Whether an attribute's double, or a date's seconds, nil for null, satisfies the comparison with a constant. NaN
-    /// differs from every number.
+    /// Whether an attribute's double, or a date's seconds, nil for null, satisfies the comparison with a constant. An
+    /// attribute's NaN differs from every number; the constant must not be NaN.
     package func holds(_ found: Double?, _ wanted: Double) -> Bool {
         guard let found, !found.isNaN else { return self == .notEqual }
         return holds(found < wanted ? -1 : found == wanted ? 0 : 1)

@@ -139,7 +139,7 @@ extension CompiledPredicate.Step {
     ) throws -> PredicateValue {
         switch self {
         case .name(let name): return value.value(of: name)
-        case .collection: return .null  // a key path with a second collection operator has no value
+        case .collection: return .null  // the value of a second collection operator in a key path
         case .first: return value.list?.first ?? .null
         case .last: return value.list?.last ?? .null
         case .size: return value.list.map { .one(.integer(Int64($0.count))) } ?? .null

@@ -1,8 +1,9 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// A hashable key for values: two values have the same key exactly if `==` of the format language holds for them. So an
-/// integer, a double, a decimal and a boolean of equal value have the same key.
+/// A hashable key for values: two values that aren't null have the same key exactly if `==` of the format language,
+/// without modifiers, holds for them. So an integer, a double, a decimal and a boolean of equal value have the same
+/// key.
 enum EqualityKey: Hashable, Sendable {
     /// An integer, a double that isn't compared as a decimal (`Decimal(comparedWith:)`), or a value that isn't a
     /// number. A URL is represented by its text.

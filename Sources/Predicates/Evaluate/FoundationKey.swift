@@ -67,7 +67,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// The integer at the beginning of a text (0 if it doesn't begin with one), or a number without its fraction.
+    /// The integer at the beginning of a text, after blanks (0 if it's missing), or a number without its fraction.
     /// Clamped to 64 bits.
     private static func integer(_ value: Value) -> Int64 {
         switch value {

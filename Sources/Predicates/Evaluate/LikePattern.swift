@@ -19,7 +19,7 @@ struct LikePattern: Sendable {
 
     private let pieces: [Piece]
     /// The longest text between the first and the last piece of the pattern. It's searched before the pattern is
-    /// matched, because most texts that don't match lack it.
+    /// matched, because a text that lacks it can't match.
     private let longest: BytePattern?
     /// The maximum number of comparisons in the search for `longest`. If they don't suffice, the whole pattern is
     /// tried.

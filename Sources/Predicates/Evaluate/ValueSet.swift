@@ -1,6 +1,7 @@
 internal import FetchIndexValues
 
-/// The constants of IN. A look-up is O(log n) for texts, URLs and integers, O(1) for other values, O(n) for lists.
+/// The constants of IN. A look-up takes O(log n) comparisons for texts, URLs and integers, O(n) for lists, and a hash
+/// of most other values.
 struct ValueSet: Sendable {
     /// All constants that aren't lists.
     private let values: [Value]

@@ -150,8 +150,8 @@ struct Lexer {
         if isInteger, let value = Int64(text) { return .integer(value) }
         if isInteger, text == "9223372036854775808" { return .integer(.min) }
         if !isInteger, let value = Double(text), value.isFinite {
-            // A number with more digits than a double preserves becomes a decimal, if `Decimal` can represent it and
-            // its value differs from the digits that the double prints.
+            // A number with more digits than a double preserves becomes a decimal, if `Decimal` can read it and its
+            // value differs from the digits that the double prints.
             guard text.utf8.count(where: { (48...57).contains($0) }) > Self.digitsOfDouble,
                 case .decimal(let exact) = Value(text, as: .decimal), exact.description != value.description,
                 exact != Decimal(string: value.description)

@@ -1,8 +1,7 @@
 public import FetchIndexEssentials
 public import FetchIndexValues
 
-/// A value for a placeholder in a predicate format. Arguments are data: they can't change the structure of the
-/// predicate.
+/// A value for a placeholder in a predicate format. Arguments are data: they aren't parsed as parts of a format.
 public protocol PredicateArgument {
     /// The argument as a value, or as a list of values. A dictionary can only be used with a key path, as in
     /// `%@.names`.
@@ -99,7 +98,7 @@ extension Dictionary: PredicateArgument where Key == String, Value: PredicateArg
     public var predicateValue: PredicateValue { .dictionary(mapValues(\.predicateValue)) }
 }
 extension Set: PredicateArgument where Element: PredicateArgument {
-    /// A list of the set's elements, sorted so that equal sets make equal predicates.
+    /// A list of the set's elements. Single values are sorted.
     public var predicateValue: PredicateValue { .list(inOrder.map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {

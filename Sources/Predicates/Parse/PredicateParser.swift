@@ -188,7 +188,7 @@ struct PredicateParser {
         }
     }
 
-    /// Throws if a literal on the right has a type that the operator can't use.
+    /// Throws if BETWEEN or IN has a literal on its right that it can't use.
     private func check(_ right: ExpressionSyntax, at start: Token, of comparator: Comparator)
         throws(FetchPredicateError)
     {
@@ -220,7 +220,7 @@ struct PredicateParser {
 }
 
 extension String {
-    /// The text for a message: on one line, without terminal control characters, and shortened if it's long.
+    /// The text for a message: without control characters, and shortened if it's long.
     var shownExcerpt: String {
         var shown = String.UnicodeScalarView()
         for scalar in unicodeScalars.prefix(40) {

@@ -25,7 +25,7 @@ struct Token: Equatable {
     let text: String
 }
 
-/// The reserved words, in any case. An attribute with such a name is written with a leading `#`.
+/// The reserved words, in any case. An attribute with such a name can be written with a leading `#`.
 enum Keyword: String, CaseIterable {
     case and = "AND"
     case or = "OR"

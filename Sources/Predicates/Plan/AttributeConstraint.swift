@@ -21,7 +21,7 @@ package struct AttributeConstraint: Equatable, Sendable {
 package struct PartConstraints: Equatable, Sendable {
     /// The conditions; empty if none is known.
     package let constraints: [AttributeConstraint]
-    /// Whether the part is equivalent to its conditions, so that it needn't be evaluated.
+    /// Whether the part is equivalent to these constraints, so that it needn't be evaluated if they hold.
     package let isWhole: Bool
 
     static let unknown = PartConstraints(constraints: [], isWhole: false)
@@ -131,7 +131,7 @@ extension CompiledPredicate.Node {
 
 extension AttributeConstraint.Demand {
     /// The demand of a comparison. Nil if the values that satisfy it aren't a single value or a range of the sorted
-    /// values: for `!=`, searches, null and NaN.
+    /// values: for null, for NaN, and for operators such as `!=` and LIKE.
     init?(_ comparator: Comparator, _ value: Value) {
         if !value.isEqualToItself { return nil }
         switch comparator {
@@ -174,6 +174,6 @@ extension AttributeConstraint.Demand {
 }
 
 extension Value {
-    /// Whether the value equals itself. Null and NaN don't.
+    /// Whether `compare` finds the value equal to itself, which it doesn't for null and NaN.
     var isEqualToItself: Bool { compare(to: self) == .same }
 }

@@ -10,8 +10,8 @@ package enum PredicatePart: Sendable {
 }
 
 extension CompiledPredicate {
-    /// The parts of an AND and of ANDs inside it, or the predicate itself; it holds if all parts hold. If several parts
-    /// throw for a row, the error may differ from the one that `evaluate` throws.
+    /// The parts of an AND and of ANDs inside it, or the predicate itself; it holds if all parts hold. If a part throws
+    /// for a row, `evaluate` may throw another error or none.
     package var parts: [PredicatePart] {
         root.conjuncts.map { node in
             switch node {

@@ -1,8 +1,8 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-// Prints the canonical format. Printing a parsed tree and parsing the format gives an equal tree, unless the format is
-// nested too deeply, so fingerprints can contain the format instead of the tree.
+// Prints the canonical format. Printing a parsed tree and parsing the format gives an equal tree, unless the format has
+// a NaN, or is too long or nested too deeply, so fingerprints can contain the format instead of the tree.
 
 extension PredicateSyntax: CustomStringConvertible {
     package var description: String {

@@ -11,7 +11,7 @@ enum CopyIdentity {
     /// Gives a copy its identity, in a transaction that isn't a commit. No process may have the copy open. The format
     /// version isn't raised, so that older programs can open the copy of an older store. A copy without an identifier
     /// isn't changed. Throws `corrupted`, without changing the copy, if the identifier, the state, a counter of an
-    /// entity or the originals are damaged. O(entities).
+    /// entity or the originals are damaged.
     static func make(inFile path: String) throws {
         try Environment.write(toFile: path, table: StoreLayout.metaTable) { view, meta in
             guard let identifier = try StoreIdentifier.read(in: view, meta) else { return }

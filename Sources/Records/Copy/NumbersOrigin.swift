@@ -8,13 +8,13 @@ internal import FetchIndexValues
 /// filled this one; "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
-    /// By entity, the number after the last object whose number the origin allocated. This store allocated this number
-    /// and greater ones itself.
+    /// By entity, the number after the last object whose number the origin allocated. This number and greater ones
+    /// don't count as the origin's.
     package var ends: [Int: UInt64] = [:]
 
     package init(store: UUID) { self.store = store }
 
-    /// Whether an object number names the same object in the origin and in this store.
+    /// Whether an object number counts as the origin's.
     package func shares(_ number: UInt64, of entity: Int) -> Bool { number < ends[entity] ?? 1 }
 
     static func decode(_ bytes: RawSpan) throws -> [NumbersOrigin] {
@@ -56,7 +56,7 @@ package struct NumbersOrigin: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// The store whose export filled this one; nil if there wasn't one. Throws `corrupted` if it can't be read.
+    /// The store whose export filled this one; nil if none is noted. Throws `corrupted` if it can't be read.
     package func numbersOrigin() throws -> NumbersOrigin? {
         var origin: NumbersOrigin?
         _ = try view.get(StoreLayout.numbersKey, in: tables.meta) { origin = try NumbersOrigin.decode($0).first }
@@ -66,8 +66,7 @@ extension StoreReader {
     /// The stores that this one is a copy of, the oldest first. Throws `corrupted` if they can't be read.
     package func originals() throws -> [NumbersOrigin] { try NumbersOrigin.originals(in: view, tables.meta) }
 
-    /// Whether the origin allocated the numbers of all objects that an entity has had. If so, the numbers that the
-    /// origin allocates next are free in this store.
+    /// Whether the origin's numbers of an entity end at the entity's next number.
     package func follows(_ origin: NumbersOrigin, _ entity: Int) throws -> Bool {
         try entityState(entity).nextObject == origin.ends[entity] ?? 1
     }

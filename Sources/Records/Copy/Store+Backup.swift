@@ -39,7 +39,7 @@ extension Store {
         }
     }
 
-    /// Throws if the path's parent is a store's folder, in which only the store's files may be.
+    /// Throws if the path's parent contains a `data.mdb`, like a store's folder.
     package static func requireOutsideOfStores(_ path: String) throws {
         let trimmed = path.last == "/" ? String(path.dropLast()) : path
         let folder = trimmed.lastIndex(of: "/").map { String(trimmed[...$0]) } ?? "./"
@@ -55,8 +55,8 @@ extension Store {
         }
     }
 
-    /// Creates a folder, and returns true. Returns false if the folder exists and is empty, or has only the file of a
-    /// killed backup, which is overwritten later. Throws if it has other files.
+    /// Creates a folder, and returns true. Returns false if the folder exists and is empty, or has only the file of an
+    /// unfinished backup. Otherwise throws.
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o777) == 0 { return true }
         guard errno == EEXIST else { throw SystemError.last }

@@ -10,8 +10,8 @@ public struct StoreCompaction: Equatable, Sendable {
 
 extension Store {
     /// Rewrites a store's file without its unused pages. No process may have the store open, including this one. A
-    /// process that opens the store in the meantime waits, unless it uses no lock file. If this process dies, the file
-    /// is either the old one or the compact one. O(bytes of the store).
+    /// process that opens the store with a lock in the meantime waits. If this process dies, the file is either the old
+    /// one or the compact one. O(bytes of the store).
     package static func compact(at path: String) throws -> StoreCompaction {
         // The store is opened only to check it: that throws unless the path has a store in a format that this version
         // reads.

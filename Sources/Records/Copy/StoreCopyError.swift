@@ -1,6 +1,6 @@
 /// An error of a backup or a compaction.
 public enum StoreCopyError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The path exists, and isn't an empty folder.
+    /// The path exists, and isn't a readable, empty folder.
     case destinationExists(path: String)
     /// The backup or compaction failed; the text says why.
     case failed(path: String, String)

@@ -14,12 +14,12 @@ package import FetchIndexLMDB
 ///                                   | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
-///              "maintained"       names varint x text | checksum 4      caches that every writer maintains
+///              "maintained"       names varint x text | checksum 4      caches that writers maintain
 ///              "unread"           caches varint x (name text | number of the cache varint | commit varint | reason text) | checksum 4
 ///                                   what exact readers haven't received: with a reason, the rebuild at the commit; otherwise the
-///                                   changes after it, for which the log is kept unless the number is 0
+///                                   changes after it, which trimming for caches keeps unless the number is 0
 ///                                                                       -> OrderCaches/Cache/CacheDirectory+Unread.swift
-///              "locked"           caches varint x eight texts | checksum 4      caches that no other request replaces
+///              "locked"           caches varint x eight texts | checksum 4      locked caches
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           bytes | checksum 4     the source that is followed      -> Store/Attachment.swift
 ///              "source position"  bytes | checksum 4     the position up to which it was followed
@@ -51,7 +51,8 @@ package import FetchIndexLMDB
 ///                                 number | checksum 4      low 6 bytes: object number; high 2 bytes: 0, or the object's
 ///                                   entity if it isn't the key's; high bytes that are 0 are left out from version 10 on
 ///              32,768 + entity ... links                                            -> Links/LinkKey.swift
-///                  keys of inherited attributes have the entity and attribute numbers of the topmost superentity
+///                  keys of inherited attributes have the entity and attribute numbers of the topmost superentity that
+///                  has them
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
 ///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
@@ -62,14 +63,14 @@ package import FetchIndexLMDB
 ///   One transaction may have several commits.
 /// - The log holds every insertion, update and deletion of an object after the commit `log start`, but not how a
 ///   migration rewrites records. An object that was inserted and changed within one commit appears as inserted only;
-///   another object appears once per commit, with its first change. The object numbers of an entity are allocated once,
-///   in ascending order: objects whose numbers are at least the first number of an inserted range did not exist before
-///   the range's commit.
-/// - A reference in a record names an object. A link key leads from that object back to the record; it is derived
-///   from the reference, and is written and deleted with it.
+///   another object appears once per commit, with its first change. In the commits of the log, the object numbers that
+///   an entity allocates ascend: objects whose numbers are at least the first number of an inserted range did not exist
+///   before the range's commit.
+/// - A reference in a record names an object, which may have been deleted if the relationship's inverse has the rule no
+///   action. A link key leads from that object back to the record. It's derived from the reference.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
-/// - A zone counts all objects with its object numbers, and its bounds include all values of these objects. It may lack
-///   the slots of attributes that were added later.
+/// - A zone counts all objects with its object numbers, and its bounds, where they are known, include all values of
+///   these objects. It may lack the slots of attributes that were added later.
 /// - A column of a zone has the texts of the zone's objects in a slot, except for objects whose places the zone lists
 ///   as changed, and for places from the zone's `end` upwards. A zone has columns for exactly the slots that it lists.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to
@@ -86,15 +87,16 @@ package import FetchIndexLMDB
 ///   same transaction gives the store its identifier.
 /// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
 ///   declarations that they followed. Raised in the same way.
-/// - 6: models may have indexes and derived attributes, which every writer maintains. Raised in the same way.
+/// - 6: models may have indexes and derived attributes, which writers maintain. Raised in the same way.
 /// - 7: entities may be subentities of others. Raised in the same way.
 /// - 8: the state may name an entity of which objects may lack their unique keys. Raised in the same way.
 /// - 9: entities may have relationships. Link keys are in the table `unique`: a table of their own would have to be
 ///   created in stores that other processes have open. Raised in the same way.
-/// - 10: the numbers in the values of unique keys lack high bytes that are 0. Raised in the same way.
+/// - 10: the numbers in the values of new unique keys lack high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way. If an older program wrote the first objects of a zone, the
-///   zone is missing.
-/// - 12: zones have columns. Raised in the same way. Zones of older programs may get columns when their objects change.
+///   zone may be missing.
+/// - 12: zones may have columns. Raised in the same way. Zones of older programs may get columns when their objects
+///   change.
 /// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes
 ///   and lists of unique attributes may name to-one relationships. Raised in the same way.
 package enum StoreLayout {
@@ -150,7 +152,7 @@ package enum StoreLayout {
         key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.number ?? constraint.number))
     }
 
-    /// The prefix of all unique keys of an entity.
+    /// The prefix of the unique keys that begin with an entity's number.
     static func uniqueKeyPrefix(of entity: Int) -> [UInt8] {
         [UInt8(truncatingIfNeeded: entity >> 8), UInt8(truncatingIfNeeded: entity)]
     }

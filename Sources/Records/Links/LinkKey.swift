@@ -8,7 +8,7 @@ internal import FetchIndexValues
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
 /// Entity and slot are those of the relationship's declaration in the topmost superentity that has it. The other side
-/// is only in the links of join objects: the key of the second object that the holder joins. Each checksum also covers
+/// is only in the links of join objects: the key of the other object that the holder joins. Each checksum also covers
 /// its key.
 struct LinkKey {
     static let firstByte: UInt8 = 0x80
@@ -25,7 +25,7 @@ struct LinkKey {
         key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) >= firstByte
     }
 
-    /// The prefix of all link keys of a relationship.
+    /// The prefix of the link keys with this entity and slot.
     static func prefix(_ name: EntityLinks.Name) -> [UInt8] {
         var key: [UInt8] = []
         key.appendBigEndian(UInt16(truncatingIfNeeded: name.entity) | 1 << 15)
@@ -39,7 +39,7 @@ struct LinkKey {
         return key
     }
 
-    /// Returns nil if the bytes aren't a link key.
+    /// Returns nil if the bytes can't be a link key.
     init?(_ key: RawSpan) {
         guard key.byteCount == Self.targetLength || key.byteCount > Self.targetLength + 8 else { return nil }
         let entity = UInt16(bigEndian: key.unsafeLoadUnaligned(as: UInt16.self))

@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// The number of objects that refer to an object by a relationship. O(log n).
+    /// The stored number of objects that refer to an object by a relationship. O(log n).
     package func linkCount(_ name: EntityLinks.Name, to target: RecordKey) throws -> Int {
         let key = LinkKey.prefix(name, to: target)
         var count: UInt64 = 0
@@ -13,8 +13,8 @@ extension StoreReader {
 
     /// Calls the body with the objects that refer to an object by a relationship, in the order of their links, until
     /// the body returns false. A link's sort key is the part of its key after the target. If `last` isn't nil, begins
-    /// after this sort key. Throws `corrupted` for a damaged link. If `last` is nil and the body has received all
-    /// links, also throws if their number isn't the stored count. O(log n + holders).
+    /// after this sort key. Throws `corrupted` for a damaged link. If `last` is nil and the body never returned false,
+    /// also throws if the number of links isn't the stored count. O(log n + holders).
     package func forEachLink(
         _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
         _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool

@@ -129,7 +129,8 @@ extension StoreWriter {
         try count(link, by: 1)
     }
 
-    /// Deletes a link and decrements the count of its target's links. Does nothing if the link was already released.
+    /// Deletes a link and decrements the count of its target's links. Does nothing if the link doesn't exist, for
+    /// example because it was released.
     private func delete(_ link: StoredLink) throws {
         if try view.delete(link.key, in: tables.unique) { try count(link, by: -1) }
     }

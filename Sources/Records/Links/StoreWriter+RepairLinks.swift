@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Repairs link keys from the records. If a record and a link key disagree, the record is right.
+/// Repairs link keys from the records. If an intact record and a link key disagree, the record is right.
 extension StoreWriter {
     /// Adds missing link keys, removes link keys that no record has, and corrects the counts of links. Sets references
     /// to missing objects and to objects of a wrong entity to nil, or deletes the record if it's a join object. A
@@ -48,7 +48,7 @@ extension StoreWriter {
         }
         for (object, reference) in lost {
             guard let record = try copy(of: object) else { continue }
-            // The record of a join object consists only of references, so the object is deleted.
+            // A join object is useless without one of its two references, so it's deleted.
             if reference.other != nil {
                 try remove(object)
                 continue

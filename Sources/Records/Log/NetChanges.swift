@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 extension StoreReader {
-    /// Calls the body with the net changes of an entity from one commit to another: one old and one new record per
-    /// changed object, by ascending object number. O(k log n + inserted objects) for k log entries from the first
+    /// Calls the body with the net logged changes of an entity from one commit to another: one old and one new record
+    /// per changed object, by ascending object number. O(k log n + inserted objects) for k log entries from the first
     /// commit to this reader's. Throws `logTooShort` if the log doesn't reach back to the first commit.
     package func netChanges(
         of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (RecordChange) throws -> Void
@@ -31,7 +31,8 @@ extension StoreReader {
     }
 
     /// Calls the body with the net changes of an entity from an older reader's state to this one's. Reads the changes
-    /// from the log if it reaches back far enough and is intact, and otherwise compares all records.
+    /// from the log, which lacks what migrations rewrote, if it reaches back far enough and is intact; otherwise
+    /// compares all records.
     package func netChanges(of entity: Int, since old: StoreReader, _ body: (RecordChange) throws -> Void) throws {
         guard old.commit != commit else { return }
         if logReaches(back: old.commit) {

@@ -36,8 +36,8 @@ package struct OpenMigration {
 }
 
 extension Store {
-    /// The differences between the stored model and another one. A difference of an entity without objects needs no
-    /// pass over records.
+    /// The differences between the stored model and another one. If an entity and its subentities have no objects, its
+    /// differences need no pass over records.
     package func difference(to model: Model) throws -> ModelDifference {
         try model.validate()
         let snapshot = try snapshot()
@@ -104,7 +104,7 @@ extension StoreReader {
 }
 
 extension Value {
-    /// This value as another type; nil if the conversion would change the value.
+    /// This value as another type; nil if it can't be read as that type, or if it isn't a text and would change.
     func converted(to type: ValueType) -> Value? {
         guard let converted = read(as: type) else { return nil }
         let isSame =

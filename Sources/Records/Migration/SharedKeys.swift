@@ -1,8 +1,8 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Writes the unique keys of an entity in a hierarchy. Collects the first objects whose keys can't be written, because
-/// their values are too long or belong to other objects.
+/// Writes the unique keys of an entity in a hierarchy. Notes objects whose keys can't be written, because their values
+/// are too long or belong to other objects.
 struct SharedKeys {
     private let entity: Entity
     private let writer: StoreWriter

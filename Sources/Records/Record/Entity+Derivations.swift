@@ -4,8 +4,8 @@ internal import FetchIndexValues
 
 extension Entity {
     /// Computes a record's derived values. Returns the record with them; nil if it has them already, or if the entity
-    /// has no derived attributes. Throws `StoreError.invalidValue` if a value can't be computed or the attribute can't
-    /// have it, and errors of reading the record.
+    /// has no derived attributes. Throws, for example `StoreError.invalidValue` if a value can't be computed or the
+    /// attribute can't have it.
     package func completed(_ record: RawSpan) throws -> [UInt8]? {
         guard let attributes = try derivations?.attributes.get() else { return nil }
         let view = try RecordView(record, of: self)

@@ -130,7 +130,7 @@ package struct RecordBatch {
         hashes = try keyHashes(number, entity, constraint)
     }
 
-    /// The unique keys of a batch's records, in ascending order.
+    /// Unique keys of a batch's records, in ascending order.
     package struct UniqueKeys {
         let constraint: UniqueConstraint
         /// The indexes of records whose keys exceed LMDB's maximum length.

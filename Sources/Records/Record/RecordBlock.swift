@@ -4,7 +4,7 @@ package import FetchIndexModels
 /// Records of one entity, read together in the order of their numbers. Each is selected or not. A scan passes whole
 /// blocks to its caller, so that each test runs over many records in one loop.
 ///
-/// The loops are in this module, so that finding and reading a record needs no calls to another module.
+/// The loops are in this module, beside `RecordView`, so that the compiler can inline reading a record.
 package struct RecordBlock: ~Copyable {
     private var entries = EntryBlock()
     private let keys: UnsafePointer<UInt64>

@@ -3,7 +3,8 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues
 
-/// Assembles a record from values in the order of their slots. One builder assembles many records, one after the other.
+/// Assembles a record from values in the order of their slots. One builder can assemble many records, one after the
+/// other.
 package struct RecordBuilder {
     /// The owner of the memory that `room` points to.
     private var memory: RecordMemory
@@ -28,8 +29,8 @@ package struct RecordBuilder {
     }
 
     /// Begins a new record and discards the previous one. Don't copy a builder between its first value and `finish`,
-    /// because the copy would write to the same memory. A copy made after `finish` gets its own memory when it begins a
-    /// record.
+    /// because the copy would write to the same memory. A copy made after `finish` shares the memory until one of the
+    /// two builders begins a record.
     package mutating func begin() {
         if !isKnownUniquelyReferenced(&memory) {
             memory = RecordMemory(slots: room.slots, byteCount: room.byteCount)
@@ -53,7 +54,7 @@ package struct RecordBuilder {
 
     package mutating func appendBoolean(_ value: Bool) { append(value ? 1 : 0, length: 1) }
 
-    /// Appends a value by its bytes: a string, URL, data, UUID, or the text of a decimal.
+    /// Appends a value by its bytes, for example a string, or the text of a decimal.
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
 
     /// Appends the lowest `length` bytes of a number, in little-endian order.
@@ -126,7 +127,7 @@ package struct RecordBuilder {
         return record
     }
 
-    /// Appends the finished record. A record has less than 4 GiB, like each value of LMDB.
+    /// Appends the finished record. A record must have less than 4 GiB, like each value of LMDB.
     func finish(into finished: inout [UInt8]) {
         // If the closure used `self`, it would copy the builder.
         let (room, slotCount, byteCount, hasNulls) = (room, slotCount, byteCount, hasNulls)
@@ -163,7 +164,7 @@ extension RecordMemory.Room {
     }
 
     fileprivate func writeEnds(of slots: Int, width: Int, to place: UnsafeMutableRawPointer) {
-        // Each width has its own loop. The ends of most records have one byte.
+        // Each width has its own loop.
         switch width {
         case 1:
             for slot in 0..<slots {

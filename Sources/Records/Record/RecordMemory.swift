@@ -9,7 +9,7 @@ final class RecordMemory {
     }
 
     /// The addresses of the ends and the values, and the capacity in slots and bytes. A builder holds a copy of this
-    /// struct beside the object, since each access through the object would retain the object.
+    /// struct beside the object, since accesses through the object may retain the object.
     struct Room {
         let ends: UnsafeMutablePointer<End>
         let values: UnsafeMutableRawPointer

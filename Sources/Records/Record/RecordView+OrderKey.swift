@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
 extension RecordView {
-    /// Appends the value in a slot to an order key, directly from its bytes if the type allows that.
+    /// Appends the value in a slot to an order key, directly from its bytes if these and the type allow that.
     package func appendOrderKey(of slot: Int, as type: ValueType, to key: inout [UInt8]) throws {
         guard let range = try range(of: slot) else {
             OrderKey.appendNull(to: &key)

@@ -4,7 +4,7 @@ package import FetchIndexModels
 package import FetchIndexValues
 
 /// Reads values of a record without copying the record. Reading a value costs O(its length), independently of the
-/// record's other values. Every offset is checked before it's used.
+/// record's other values. Offsets in the record are checked before they are used.
 @usableFromInline
 package struct RecordView: ~Escapable {
     @usableFromInline let bytes: RawSpan
@@ -44,10 +44,10 @@ package struct RecordView: ~Escapable {
     }
 
     @usableFromInline static var tooShort: StoreError { .corrupted("a record is too short") }
-    @usableFromInline static var wrongHeader: StoreError { .corrupted("a record's header does not fit its length") }
+    @usableFromInline static var wrongHeader: StoreError { .corrupted("a record's header is invalid") }
 
     @usableFromInline
-    static func outside(_ slot: Int) -> StoreError { .corrupted("slot \(slot) reaches outside of its record") }
+    static func outside(_ slot: Int) -> StoreError { .corrupted("slot \(slot) of a record has an invalid range") }
 
     /// The offset of the table with the ends of the values.
     @inlinable
@@ -113,7 +113,7 @@ package struct RecordView: ~Escapable {
         isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
     }
 
-    /// Whether another record of the same entity has the same value in a slot.
+    /// Whether another record of the same entity has the same bytes in a slot, or null like this one.
     func isEqual(to other: borrowing RecordView, at slot: Int) throws -> Bool {
         guard let range = try range(of: slot), let otherRange = try other.range(of: slot) else {
             return try self.range(of: slot) == nil && other.range(of: slot) == nil

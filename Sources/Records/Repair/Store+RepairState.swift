@@ -2,8 +2,8 @@ package import FetchIndexLMDB
 
 extension Store {
     /// Replaces a store's state if it's damaged or missing, so that the store can be opened. The new state's commit is
-    /// greater than all commits of the log and of the caches; `newest` returns the greatest commit of the caches. The
-    /// log is emptied. Returns a sentence about the repair; nil if the state is intact. O(entries of the log), without
+    /// greater than those found in the log and the caches; `newest` returns the greatest commit of the caches. The log
+    /// is emptied. Returns a sentence about the repair; nil if the state is intact. O(entries of the log), without
     /// `newest`.
     package static func repairState(
         at path: String, newest: (TransactionView, StoreTables) throws -> UInt64

@@ -33,8 +33,8 @@ extension StoreWriter {
         return done
     }
 
-    /// Adds missing unique keys and corrects wrong ones: they lead to the first record with their value. A key that
-    /// leads to a record with its value, or to a damaged record, stays. Returns the number of changed keys.
+    /// Adds missing unique keys and corrects wrong ones: they lead to the first intact record with their value. A key
+    /// that leads to a record with its value, or to a damaged record, stays. Returns the number of changed keys.
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0
@@ -88,7 +88,7 @@ extension StoreWriter {
     }
 
     /// Counts the objects of each entity. If the number of the next object can be read, it may become greater but not
-    /// less, so that no number is used twice.
+    /// less, because lower numbers may have been used.
     private func repairCounters() throws -> [String] {
         var counters = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {

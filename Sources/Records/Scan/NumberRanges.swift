@@ -8,8 +8,8 @@ package struct NumberRanges: Sendable {
         let count: UInt64
     }
 
-    /// The least object number to read. If it isn't 0, no object with this or a greater number may have been deleted,
-    /// so that the count of these objects is known.
+    /// The least object number to read. If it isn't 0, each allocated number from this one on must have an object, so
+    /// that the count of these objects is known.
     let start: UInt64
     /// The skipped ranges, in ascending order.
     private let skipped: [Skipped]

@@ -11,7 +11,7 @@ internal import FetchIndexValues
 ///     filter       leaves out zones and objects that cannot match (scan skipping)
 ///     block        records, without copies; the caller says which of them stay selected
 package final class Scan {
-    /// The approximate number of parts per thread. Each thread reads several parts, since their costs differ.
+    /// The approximate number of parts per thread. A thread can read several parts, since their costs differ.
     private static let partsOfThread: UInt64 = 8
 
     private let selection: RecordSelection

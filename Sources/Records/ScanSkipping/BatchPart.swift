@@ -2,8 +2,8 @@ internal import FetchIndexModels
 
 /// The bounds and columns of a part of a batch. Zones include them when the part's records are inserted.
 struct BatchPart: Sendable {
-    /// The number of successive records in a part. It's small, because a zone that gets only some records of a part
-    /// includes the bounds of the whole part, which may be wider than necessary.
+    /// The maximum number of successive records in a part. It's small, because a zone that gets only some records of a
+    /// part includes the bounds of the whole part, which may be wider than necessary.
     static let length = 1024
     /// The maximum number of different texts in a part of full length. If a part had more, its zone would probably have
     /// too many for a column.

@@ -1,11 +1,11 @@
 internal import FetchIndexModels
 
-/// The zones that a transaction has read or changed.
+/// The zones that a transaction has open.
 final class OpenZones {
     final class OpenZone {
         let key: ZoneKey
-        /// The zone; nil if it's unknown: an older program wrote its first objects without zones, it was damaged, or a
-        /// repair deleted it because of a damaged record.
+        /// The zone; nil if it's unknown, for example because an older program wrote its first objects without zones,
+        /// or because it was damaged.
         fileprivate(set) var zone: Zone?
         fileprivate var isChanged = false
         /// Whether the store may have columns that the zone doesn't list.
@@ -31,8 +31,8 @@ final class OpenZones {
         /// Creates the zone if it's unknown. The objects that are noted afterwards must be the zone's only objects.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        /// Includes inserted objects in the zone. If `rows` is nil, or if the objects don't follow those inserted
-        /// before, `columns` becomes nil.
+        /// Includes inserted objects in the zone. If `rows` is nil, or can't be appended to `columns`, `columns`
+        /// becomes nil.
         func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
             guard let zone else { return }
             let place = key.place(of: numbers.lowerBound)
@@ -64,7 +64,8 @@ final class OpenZones {
             columns = nil
             guard let (end, count) = zone.map({ ($0.coded.end, $0.count) }) else { return }
             if end == 0 {
-                // A zone without columns, for example one of an older program, gets columns once it has enough objects.
+                // A zone without columns, for example one of an older program, may get columns once it has enough
+                // objects.
                 if !isChanged, count >= CodedPlaces.mostChanges { isChanged = !entity.columnSlots.isEmpty }
                 return
             }
@@ -107,7 +108,7 @@ final class OpenZones {
     private var zones: [ZoneKey: OpenZone] = [:]
     private var last: OpenZone?
 
-    /// The zone of a key; nil if it hasn't been opened in this transaction.
+    /// The zone of a key; nil if it isn't open.
     @inline(__always)
     subscript(key: ZoneKey) -> OpenZone? {
         if let last, last.key == key { return last }

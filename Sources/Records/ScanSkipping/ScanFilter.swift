@@ -1,4 +1,4 @@
-/// Decides which objects of an entity a scan may skip. Each filter is used by one thread only.
+/// Decides which objects of an entity a scan may skip. A filter is used by one thread at a time.
 package struct ScanFilter {
     let tests: [ColumnTest]
     /// Returns whether an object whose values are within the bounds may match. If a part of the scan includes a whole

@@ -74,17 +74,17 @@ extension StoreReader {
         }
     }
 
-    /// Selects those object numbers of a zone that may belong to objects which pass the tests of a filter. Selects none
-    /// if all numbers of the zone are given and its bounds show that no object matches. Selects all given numbers in
-    /// four cases: less than a quarter of the objects with codes could be skipped; no test has a column; the zone is
-    /// damaged, or a column is damaged or missing (`check` reports that); or a test throws, so that the scan reads the
-    /// object and throws the error.
+    /// Selects at least those object numbers of a zone that may belong to objects which pass the tests of a filter.
+    /// Selects none if all numbers of the zone are given and its bounds show that no object matches. Selects all given
+    /// numbers if less than a quarter of the objects with codes could be skipped; if no test has a column; if the zone
+    /// is damaged, or a column is damaged or missing (`check` reports that); or if a test throws, so that the scan
+    /// reads the object and throws the error.
     private func select(
         _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
     ) -> ZoneSelection {
         let all = ZoneSelection(ranges: [numbers])
         guard let zone else { return all }
-        // The number of skipped objects is known only if the whole zone is skipped.
+        // Bounds skip whole zones only: how many objects a part of a zone has is unknown.
         if numbers == key.numbers, let mayHave = filter.mayHave,
             !mayHave(zone.bounds.of(RecordBounds.types(of: model.entities[key.entity])))
         {

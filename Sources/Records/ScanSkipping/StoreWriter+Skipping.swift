@@ -1,11 +1,10 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Scan skipping for writers. A transaction notes each insertion, update and deletion of a record in the record's zone.
-/// Changed zones and their columns are written at the end of a commit, and before the model changes.
+/// Scan skipping for writers. A transaction notes insertions, updates and deletions of records in their zones. Changed
+/// zones, and columns that are due, are written at the end of a commit, and before the model changes.
 extension StoreWriter {
-    /// Changes the zone of a record. `old` is nil for an insertion, `new` for a deletion. O(slots), and O(log n) for
-    /// the first record of a zone in a transaction.
+    /// Changes the zone of a record. `old` is nil for an insertion, `new` for a deletion. O(slots + log n).
     func noteRecord(_ object: RecordKey, old: RawSpan?, new: RawSpan?) throws {
         guard let new else { return try openZone(ZoneKey(object)).noteRemoved(object.number) }
         guard let old else { return try zone(ofInserted: object, count: 1).noteInserted(object.number, new) }
@@ -57,8 +56,8 @@ extension StoreWriter {
         return zones.open(key, zone, of: model.entities[key.entity], isDamaged: isFound && zone == nil)
     }
 
-    /// Writes the changed zones, and their columns if these must be rebuilt. Deletes unknown zones. Also deletes zones
-    /// without objects, unless some of their numbers aren't allocated yet.
+    /// Writes the changed zones, and their columns if these must be rebuilt. Deletes those of the changed zones that
+    /// are unknown, and those without objects unless some of their numbers aren't allocated yet.
     func writeZones() throws {
         try zones.forEachChanged { open in
             let (key, next) = try (open.key, entityState(open.key.entity).nextObject)

@@ -5,14 +5,14 @@ package import FetchIndexModels
 package protocol RecordState: AnyObject {
     /// Calls the body with the bytes of an object's record. Returns false if the object doesn't exist.
     func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool
-    /// The objects whose records refer to `target` by a relationship. Stored objects are in the order of their links;
-    /// objects with changed records follow, by key.
+    /// The objects whose records refer to `target` by a relationship. Objects with unchanged records are in the order
+    /// of their links; objects with changed records follow, by key.
     func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey]
     /// The number of objects whose records refer to `target` by a relationship.
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
     /// The references and relationships of an entity; nil if it has none.
     func links(ofEntity entity: Int) -> EntityLinks?
-    /// A number that no other state object has; nil if the state may change, or has no number.
+    /// A number that no other state object of this process has; nil if the state may change, or has no number.
     var identity: UInt64? { get }
 }
 

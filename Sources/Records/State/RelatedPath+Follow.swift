@@ -64,7 +64,8 @@ extension RelatedPath {
     }
 
     /// The number of objects that the path leads to from `object`. If the path leads to an object in several ways, the
-    /// object is counted several times. O(log n) for one to-many relationship, otherwise O(objects on the way x log n).
+    /// object is counted several times. In a store, O(log n) for one to-many relationship; otherwise O(objects on the
+    /// way x log n).
     package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
         var count = 0
         if let last = steps.last, case .reference = last.kind {

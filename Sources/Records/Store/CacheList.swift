@@ -2,7 +2,7 @@ internal import FetchIndexLMDB
 
 /// A list of caches in the meta table.
 package enum CacheList: Sendable {
-    /// The caches that every writer maintains.
+    /// The caches that writers maintain.
     case maintained
     /// The caches whose exact readers haven't received a rebuild, or changes.
     case unread

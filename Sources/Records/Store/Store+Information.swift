@@ -42,8 +42,8 @@ extension Store {
 }
 
 extension StoreReader {
-    /// The version of the store's format. If it's older than this program's, the next transaction that writes raises
-    /// it.
+    /// The version of the store's format. If it's older than this program's, the next transaction in which this program
+    /// writes raises it.
     package func formatVersion() throws -> Int {
         guard let version = try Store.formatVersion(in: view, tables) else {
             throw StoreError.corrupted("the format version is missing")

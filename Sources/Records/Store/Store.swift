@@ -38,8 +38,7 @@ package final class Store: Sendable {
 
     package let environment: Environment
     let tables: StoreTables
-    /// The store's identifier, which a backup doesn't share; nil if it was missing or damaged when the store was
-    /// opened.
+    /// The store's identifier; nil if it was missing or damaged when the store was opened.
     package let identifier: UUID?
     /// The stores that this one is a copy of, the oldest first.
     private let originals: [NumbersOrigin]
@@ -176,8 +175,8 @@ package final class Store: Sendable {
         environment.writerThreads.withLock { remove(from: &$0) }
     }
 
-    /// Maps the file again, so that its pages no longer count as the process's memory. Does nothing while a transaction
-    /// of this process is open.
+    /// Maps the file again if the system allows it, so that its pages no longer count as the process's memory. Does
+    /// nothing while a transaction of this process is open.
     package func releasePages() { environment.releasePages() }
 
     // MARK: Format and model

@@ -25,7 +25,7 @@ package final class StoreBuild {
     }
 
     /// Publishes the commit at which the cache's records are read. While this object exists, writers that trim the log
-    /// for caches keep the commits after it; only the log's limit may delete them.
+    /// for caches keep the commits after it; the log's limit may still delete them.
     package func begin(at commit: UInt64) { lock.write(commit) }
 }
 

@@ -8,19 +8,19 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case missing(path: String)
     /// The path leads to something that isn't a store; the text says why.
     case notAStore(path: String, String)
-    /// The store at the path can't be opened; the text says why.
+    /// The store at the path, or a file in its folder, can't be opened; the text says why.
     case inaccessible(path: String, String)
     case newerFormat(found: Int, supported: Int)
     case olderFormat(found: Int, supported: Int)
-    /// Bytes in the store are damaged; the text says what and where.
+    /// Data in the store are damaged or missing; the text says what.
     case corrupted(String)
     case readOnly
-    /// The model doesn't have the entity. `near` is a similar name that may be meant.
+    /// The model doesn't have the entity. `near` has a similar name that may be meant, if any.
     case unknownEntity(String, near: NearName = NearName())
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
     /// The stored entity cannot become the given one; the text says why.
     case modelMismatch(entity: String, String)
-    /// Objects prevent a migration; the text says why, and `objects` are the first of them.
+    /// Objects prevent a migration; the text says why, and `objects` are some of them.
     case cannotMigrate(entity: String, attribute: String, String, objects: [ObjectID])
     case invalidModel(String)
     /// The entity is abstract: insert objects of its subentities.
@@ -37,12 +37,11 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case unknownObject(String)
     /// The change log lacks this commit, or commits after it, for example because the log was trimmed.
     case logTooShort(commit: UInt64)
-    /// A transaction couldn't be written, for example because the disk is full or fails; the text says why. Nothing of
-    /// it was saved: the store is unchanged, and can be written once the cause is gone.
+    /// A transaction couldn't be written, or keys couldn't be sorted, for example because the disk is full or fails;
+    /// the text says why. Nothing of the transaction was saved. Try again once the cause is gone.
     case notSaved(String)
-    /// The disk failed in the last step of a commit, the one write that LMDB cannot undo. The transaction was saved as
-    /// a whole or not at all. Opening the store again shows which; release this process's containers and contexts
-    /// first.
+    /// A commit failed in its last step, the one write that LMDB cannot undo. The transaction was saved as a whole or
+    /// not at all. Opening the store again shows which; release this process's containers and contexts first.
     case mustBeReopened
     /// The store's folder or files were moved or replaced while this process had them open. If it went on writing,
     /// other processes would not find its changes. Release the process's containers and contexts, then open the store
@@ -54,7 +53,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAFileURL(String)
     /// A write transaction is used on a thread other than the one that began it.
     case wrongThread
-    /// The thread already has a write transaction of the store open: waiting for it would be a deadlock.
+    /// The thread, or a thread that waits for this one, already has a write transaction of the store open. Waiting for
+    /// the transaction would be a deadlock.
     case wouldWaitForItself
     /// The name of a cache doesn't have 1 to 511 bytes of UTF-8, or begins like the name of an index.
     case invalidCacheName(String)
@@ -63,8 +63,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The cache of this name is locked, so that no other request can replace it and it can't be deleted; or the
     /// options of an opening don't let it replace another request's cache.
     case cacheLocked(String)
-    /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says
-    /// why.
+    /// An operation of LMDB failed, for example because its reader table is full; the text says why.
     case unavailable(String)
 
     public var description: String {
@@ -113,7 +112,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             (1...511).contains(name.utf8.count)
                 ? "\"\(name)\" begins like the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
-        case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
+        case .unavailable(let reason): "the store cannot be used now: \(reason)"
         case .logTooShort(let commit): "the change log does not have all changes since commit \(commit)"
         }
     }

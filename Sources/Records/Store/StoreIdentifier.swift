@@ -16,7 +16,7 @@ enum StoreIdentifier {
         try read(in: view, tables.meta)
     }
 
-    /// The store's identifier; nil if the store was created before stores had identifiers.
+    /// The store's identifier; nil if it's missing, as in a store that was created before stores had identifiers.
     static func read(in view: TransactionView, _ meta: Table) throws -> UUID? {
         var identifier: UUID?
         _ = try view.get(StoreLayout.identifierKey, in: meta) { value in

@@ -4,7 +4,7 @@ package import FetchIndexModels
 
 extension StoreReader {
     /// The defects of the identifier, origins, attachments, records, unique keys, links, counters, zones, columns and
-    /// log, one sentence each. Calls `progress` with the number of records read so far. O(n log n).
+    /// log, one sentence each. Calls `progress` with the number of records read so far. O(n log n + bytes of the log).
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
@@ -28,7 +28,7 @@ extension StoreReader {
             }
             counts[object.entity] += 1
             if let next = try? states[object.entity].get().nextObject, object.number >= next {
-                defects.append("\(name(of: object)): its object number was never allocated")
+                defects.append("\(name(of: object)): its object number is not below the entity's next one")
             }
             defects += checkRecord(object, record, &uniqueKeys)
             links.read(object, record)
@@ -50,8 +50,7 @@ extension StoreReader {
         defects += links.defects
         try zones.end()
         defects += zones.defects
-        // If a first import is running or was killed, only some of its unique keys may be written, so their number
-        // isn't checked.
+        // If objects may lack their unique keys, the number of unique keys isn't checked.
         if state.unkeyed == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
         }

@@ -4,7 +4,7 @@ package import FetchIndexModels
 
 extension StoreReader {
     /// The number of a constraint's unique keys whose values, encoded as `OrderKey`, are in `lower..<upper`; nil if
-    /// there are more than `most`. Objects with null have no unique key. O(log n + most).
+    /// there are more than `most`. Objects with null, and objects that lack their keys, aren't counted.
     package func keyCount(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8], atMost most: Int
     ) throws -> Int? {
@@ -16,8 +16,8 @@ extension StoreReader {
         return count <= most ? count : nil
     }
 
-    /// The objects with unique values in `lower..<upper`, in the order of these values. Throws `corrupted` if a unique
-    /// key leads to an object that is missing or has another value. O(k log n) for k objects.
+    /// The objects that unique keys with values in `lower..<upper` lead to, in the order of these values. Throws
+    /// `corrupted` if a unique key leads to an object that is missing or has another value. O(k log n) for k objects.
     package func objects(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8]
     ) throws -> [RecordKey] {

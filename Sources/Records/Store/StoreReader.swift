@@ -27,7 +27,8 @@ package class StoreReader {
         return state
     }
 
-    /// A number that no other reader has, if this reader's state can't change; otherwise nil. See `RecordState`.
+    /// A number that no other reader of this process has, if this reader's state can't change; otherwise nil. See
+    /// `RecordState`.
     package var identity: UInt64? { nil }
 
     /// The newest commit that this reader sees.

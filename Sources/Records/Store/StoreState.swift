@@ -16,7 +16,7 @@ package struct StoreState: Equatable, Sendable {
     /// number.
     var modelVersion: UInt32 = 0
 
-    /// The objects that may lack their unique keys, because a first import of them is running or was killed, or because
+    /// The objects that may lack their unique keys, because a first import of them is running or didn't end, or because
     /// their keys couldn't be written.
     struct UnkeyedObjects: Equatable, Sendable {
         let entity: Int

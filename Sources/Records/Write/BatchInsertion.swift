@@ -12,8 +12,8 @@ struct BatchInsertion {
     private var next: UInt64
     /// The number of the first object that isn't yet in counters, zones and log.
     private var first: UInt64
-    /// The indexes in the batch of the objects that aren't yet in counters, zones and log; nil before the first object,
-    /// or if they aren't successive.
+    /// The indexes in the batch of the objects from `first` on, if there are any; nil if these indexes aren't
+    /// successive.
     private var rows: Range<Int>?
     private var hasNoted = false
 

@@ -28,7 +28,7 @@ extension Store {
     }
 
     /// Begins a transaction for writes that can be postponed, such as updates of caches. Returns nil if another writer
-    /// is busy, or if the store was moved or is inaccessible.
+    /// is busy, or if the store was moved.
     package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
         do { return try beginWrite(author: author, until: .now, changesRecords: false) } catch {
             switch error {
@@ -57,8 +57,8 @@ extension Store {
 }
 
 extension StoreWriter {
-    /// Runs the body on the calling thread, while the writer's own thread waits for it. If the body begins another
-    /// writer, that throws `wouldWaitForItself`: the other writer would wait for this one.
+    /// Runs the body on the calling thread, while the writer's own thread waits for it. If the body calls `beginWrite`,
+    /// that throws `wouldWaitForItself`: the other writer would wait for this one.
     package func countingThread(_ body: () -> Void) {
         let thread = currentThread()
         store.writerBegan(on: thread)

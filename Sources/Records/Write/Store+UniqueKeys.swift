@@ -5,7 +5,7 @@ internal import FetchIndexSorting
 
 /// Unique keys that a first import leaves out. Later they are sorted and written, so that each page is written about
 /// once. Until then, the state names the objects without keys. Readers that look for a unique value scan these objects,
-/// and the next writer of records first writes the missing keys. So a store needs no repair after an import was killed.
+/// and the next writer of records first writes the missing keys. So a killed import alone makes no repair necessary.
 extension Store {
     /// The approximate maximum number of bytes of keys that are sorted in memory.
     private static let memoryBudget = 96 << 20
@@ -71,7 +71,7 @@ extension Store {
 }
 
 extension StoreReader {
-    /// Whether all objects of an entity have their unique keys.
+    /// False if objects of an entity may lack their unique keys.
     package func hasUniqueKeys(of entity: Int) -> Bool { state.unkeyed?.entity != entity }
 
     func mustHaveUniqueKeys(_ object: RecordKey) -> Bool {

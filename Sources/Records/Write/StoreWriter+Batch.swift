@@ -4,13 +4,14 @@ package import FetchIndexModels
 extension StoreWriter {
     /// Writes the records of a batch in their order: inserts each, or updates the object with the same unique value, as
     /// the rule says. Calls `done` with the outcome of each record, or `refused` with the error that the record's
-    /// values cause; a refused record isn't written. If one of these closures throws, the batch ends with its error;
-    /// the records written so far stay written. If records leave out slots, the rule must have `merge`. If data in the
+    /// values cause; a refused record isn't written. If one of these closures throws, the batch ends; the records
+    /// written so far stay written. If records leave out slots, a rule for updates must have `merge`. If data in the
     /// store are damaged, the batch may throw before any record is written.
     ///
     /// If the entity has at most one constraint, the rule uses no other, and the model has no derived attributes,
-    /// unique keys are looked up and written in ascending order, so that their pages are read and changed once. O(k log
-    /// n) for k records; O(k) for records that the store has already, if they are in the order of their objects.
+    /// `BatchKeys` looks up and writes unique keys in ascending order, so that their pages are read and changed about
+    /// once. O(k log (k + n)) for k records; O(k) for records that the store has already, if they are in the order of
+    /// their objects.
     @discardableResult
     package func write(
         _ entity: Int, _ batch: borrowing RecordBatch, _ rule: WriteRule,

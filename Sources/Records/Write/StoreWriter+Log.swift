@@ -30,7 +30,7 @@ extension StoreWriter {
     }
 
     /// Trims a log that exceeds its limit to at most 7/8 of the limit, even if caches need the deleted commits.
-    /// Trimming a little at each commit would cost more than the commit.
+    /// Trimming a little at each commit would cost more.
     func enforceLogLimit() throws {
         if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }
     }

@@ -1,7 +1,8 @@
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// Throws `invalidValue` if an object number was allocated or skipped before, or is too great for the next object.
+    /// Throws `invalidValue` if an object number is less than the entity's next number, or too great for the next
+    /// object.
     func requireFree(_ number: UInt64, in entity: Int) throws {
         let state = try entityState(entity)
         guard number >= state.nextObject else {

@@ -2,12 +2,12 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 internal import FetchIndexLMDB
 
-// Writes one object at a time. All data derived from a record changes with it: unique keys, links, its zone, counters
+// Writes one object at a time, with the data that is derived from its record: unique keys, links, its zone, counters
 // and the log. These functions don't write a batch of one record, since a batch sorts its keys, and computes the bounds
 // and columns of its parts, before it writes.
 extension StoreWriter {
     /// Inserts an object. Its object number is the next one, or a given one, for example from another store's export.
-    /// If a unique value is taken, a reference is invalid, or the given number was allocated before or is too great,
+    /// If a unique value is taken, a reference is invalid, or the given number is one that `requireFree` refuses,
     /// throws before anything is changed. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
@@ -25,8 +25,8 @@ extension StoreWriter {
         return try model.entities[entity].completed(record)
     }
 
-    /// Inserts a record that has its derived values. A given number must have passed `requireFree`; the numbers that it
-    /// skips aren't allocated later.
+    /// Inserts a record that has its derived values. A given number must have passed `requireFree`; the next object
+    /// gets a greater one.
     private func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64?) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)
@@ -106,14 +106,14 @@ extension StoreWriter {
     @discardableResult
     package func delete(_ object: RecordKey) throws -> Bool { try delete([object]) > 0 }
 
-    /// Deletes an object without applying delete rules. Returns its record; nil if it doesn't exist. The caller must
-    /// apply the delete rules after all deletions.
+    /// Deletes an object without applying delete rules. Returns its record; nil if it doesn't exist. Unless it's a join
+    /// object, the caller must apply the delete rules after all deletions.
     @discardableResult
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
         guard let old = try copy(of: object) else { return nil }
-        // This throws for an object that lacks its unique keys. Such objects can't be deleted, because their count is
-        // computed from their object numbers.
+        // This throws for an object that may lack its unique keys. Such objects can't be deleted, because their count
+        // is computed from their object numbers.
         if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }

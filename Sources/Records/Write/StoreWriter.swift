@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexLMDB
 
 /// A write transaction of a store. A store has only one at a time, in all processes together. If it's released without
-/// `commit()`, it's rolled back; release it after an error.
+/// a commit, it's rolled back; release it after an error.
 ///
 /// The changes of objects are also written to the change log, in the same transaction. A migration rewrites records
 /// without logging them.

@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 /// Finds records of a batch that the store has already, byte for byte, if they are in the order of their object
-/// numbers. If a catalogue is imported again, most of its rows are unchanged and in the order in which they were
+/// numbers. If a catalogue is imported again, most of its rows are often unchanged and in the order in which they were
 /// inserted. Each of these rows then costs a step of a cursor and a comparison instead of a lookup of its unique key.
 ///
 /// If a record isn't the one at the cursor, its unique key is looked up, and the cursor continues after the object

@@ -5,8 +5,8 @@ package enum WriteRule {
     /// Each record is a new object. If its unique value is taken, that is an error.
     case insert
     /// The record updates the object that has its unique value, or inserts a new object. If several constraints lead to
-    /// objects, the first constraint decides. `merge` makes the new record; without it, the object keeps references
-    /// that the written record lacks.
+    /// objects of the entity, the first of these constraints decides. `merge` makes the new record; without it, the
+    /// object keeps references that the written record lacks.
     case update(by: [UniqueConstraint], merge: RecordMerge? = nil)
 
     var isUpdate: Bool { if case .update = self { true } else { false } }
@@ -35,7 +35,7 @@ package typealias RecordMerge = (_ old: RawSpan, _ new: RawSpan, _ kept: KeptSlo
 package enum WriteOutcome: Equatable, Sendable {
     case inserted(RecordKey)
     case updated(RecordKey)
-    /// The stored record had the same bytes already.
+    /// The new record has the same bytes as the stored one.
     case unchanged(RecordKey)
 
     package var object: RecordKey {
@@ -50,7 +50,7 @@ package enum WriteOutcome: Equatable, Sendable {
 /// Properties of a written batch that the next batch of an import probably has too.
 package struct BatchTraits {
     /// Whether the store had most records already, in the order of their objects. If so, sorting the next batch's keys
-    /// beforehand is useless.
+    /// beforehand is probably useless.
     package var areMostUnchanged = false
     /// Whether the new keys belonged on many pages, with few keys on each.
     package var areKeysScattered = false

@@ -23,7 +23,7 @@ struct BrowseTool: ParsableCommand {
 
     @Argument(help: "The store's folder.") var store: String
     @Option(help: "The port on 127.0.0.1; a free one by default.") var port: UInt16 = 0
-    @Option(help: "A table for people, or JSON for programs.") var output = OutputFormat.table
+    @Option(help: "Text for people, or JSON for programs.") var output = OutputFormat.table
 
     func run() throws {
         let interruption = Interruption()
@@ -66,11 +66,10 @@ struct Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Exit codes: 0 interrupted, 1 the page can't be served, 2 wrong usage.
+/// Exit codes: 0 done or interrupted, 2 wrong usage, 1 other errors.
 @main
 enum Main {
-    // `main` isn't async. In an async `main`, the main thread would end, which needs a descriptor; if none is free, the
-    // process is killed.
+    // `main` isn't async: the main thread waits for signals, and must block them before other threads start.
     static func main() {
         Descriptors.openMissingStandard()
         signal(SIGPIPE, SIG_IGN)

@@ -18,7 +18,7 @@ struct Interruption: Sendable {
         return set
     }
 
-    /// Waits until a signal arrives or `end` is called.
+    /// Waits until SIGINT or SIGTERM arrives or `end` is called.
     func wait() {
         var number: CInt = 0
         while sigwait([Self.set(Self.signals + [Self.endSignal])], &number) != 0 {}
@@ -37,7 +37,7 @@ struct Interruption: Sendable {
     func endsAtNext() { pthread_sigmask(SIG_UNBLOCK, [Self.set(Self.signals)], nil) }
 }
 
-/// A value that is nil until another thread sets it.
+/// A value that is nil until a thread sets it.
 final class Later<Value: Sendable>: Sendable {
     private let stored = Mutex<Value?>(nil)
 

@@ -9,7 +9,8 @@ enum TaskRuntime {
     private static let (patience, pauseInMicroseconds): (Duration, UInt32) = (.seconds(20), 200)
 
     struct CannotStart: Error, CustomStringConvertible {
-        let description = "the system starts no threads for this process; raise its limits (ulimit -u, ulimit -v)"
+        let description =
+            "no task has run in 20 seconds; if the limits of this process are low, raise them (ulimit -u, ulimit -v)"
     }
 
     /// Starts the runtime. Throws `TooFewDescriptors` if fewer descriptors are free than `others` plus those of the

@@ -40,7 +40,7 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed (PostgreSQL 15 or later)."
+            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed. PostgreSQL 15 or later, or --change-table."
     )
     var `where`: [String] = []
     @Option(
@@ -131,9 +131,9 @@ struct FollowTool: ParsableCommand {
     }
 }
 
-/// Whether the user has interrupted the program.
+/// Whether SIGINT or SIGTERM has arrived.
 enum Interruption {
-    /// 1 after a signal. Only a plain integer is safe to write in a signal handler.
+    /// 1 after a signal. A signal handler may write a `sig_atomic_t`.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0
 
     static var isAsked: Bool { count != 0 }
@@ -150,7 +150,7 @@ enum Interruption {
     }
 }
 
-/// Exit codes: 0 done or interrupted, 1 the source, the store or the output can't be used, 2 wrong usage.
+/// Exit codes: 0 done or interrupted, 2 wrong usage, 1 other errors.
 @main
 enum Main {
     static func main() {

@@ -1,7 +1,7 @@
 internal import FetchIndexPostgresSource
 
 extension SourceError {
-    /// The error as one sentence, with the options or commands that help.
+    /// The error's reason, with the options or commands that help, if any are known.
     var sentence: String { reason + (remedy?.advice ?? "") }
 }
 

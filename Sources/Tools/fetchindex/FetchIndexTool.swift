@@ -9,7 +9,7 @@ internal import FetchIndexInspection
 struct FetchIndexTool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetchindex",
-        abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
+        abstract: "Sectioned fetches over large catalogues, with named caches that catch up with changes.",
         subcommands: [
             ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
             WatchCommand.self, FollowCommand.self, RefreshCommand.self,
@@ -20,11 +20,10 @@ struct FetchIndexTool: ParsableCommand {
         ])
 }
 
-/// Exit codes: 0 done; 1 the data can't be used, or a check failed; 2 wrong usage; 4 `--require` doesn't accept the
-/// outcome.
+/// Exit codes: 0 done; 2 wrong usage; 4 `--require` doesn't accept the outcome; 1 other errors, such as a failed check.
 @main
 enum Main {
-    // `main` isn't async, because Swift's task runtime opens descriptors, and ends the process if none is free.
+    // `main` isn't async, because Swift's task runtime opens descriptors, and may end the process if none is free.
     static func main() {
         // Opens standard descriptors that are closed. Otherwise the next file to be opened could get such a descriptor,
         // and output would be written into that file.

@@ -3,7 +3,7 @@ public enum CalendarUnit: String, CaseIterable, Hashable, Sendable {
     case day
     case week
     case month
-    /// Three months; only for calendars in which every year has twelve months.
+    /// Three months, or fewer if an era ends; not for calendars that have years of thirteen months.
     case quarter
     case year
 }
@@ -27,8 +27,8 @@ extension CalendarUnit {
         }
     }
 
-    /// Appends the ISO 8601 name of a Gregorian unit, in ASCII: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. `first`
-    /// is the unit's first day in days since 1970. Weeks must begin on Monday.
+    /// Appends the name of a Gregorian unit in the style of ISO 8601, in ASCII: 2016-05-16, 2016-W20, 2016-05, 2016-Q2
+    /// or 2016. `first` is the unit's first day in days since 1970. Weeks must begin on Monday.
     func appendName(ofFirst first: Int, to name: inout [UInt8]) {
         // The ISO year of a week is the year of its Thursday.
         let date = CalendarDay(daysSince1970: self == .week ? first + 3 : first)

@@ -31,7 +31,7 @@ extension Date {
     }
 
     /// The maximum number of fraction digits that are read and printed for seconds of this size. Nine identify a date
-    /// in nearly all years; near 2001, doubles need up to 15.
+    /// in nearly all years; near 2001, doubles need more.
     private static func mostPlaces(beside whole: Double) -> Int { places(beside: whole) < 9 ? 9 : mostDigits }
 
     /// Creates the date of whole + digits / 10^places seconds after 2001. Rounds down if a double can't
@@ -95,8 +95,9 @@ extension Date {
         return "\(Self.name(ofWhole: whole)).\(Self.padded(milliseconds, 3))Z"
     }
 
-    /// ISO 8601 with all fraction digits of the date: 2016-05-16T01:30:00.042187500Z. Dates outside of the years 0 to
-    /// 9999 are written in seconds after 2001. `init(exactText:)` reads the same date back.
+    /// ISO 8601 with enough fraction digits to identify the date: 2016-05-16T01:30:00.042187500Z. Dates that this form
+    /// can't identify, such as those outside of the years 0 to 9999, are written in seconds after 2001.
+    /// `init(exactText:)` reads the same date back.
     package var exactText: String {
         let seconds = timeIntervalSinceReferenceDate
         let plain = "\(seconds)" + Self.unnamed

@@ -4,7 +4,7 @@ package import FetchIndexEssentials
 /// may follow the seconds, after a point or a comma; an offset from UTC is written +09:00, +0900 or +09. A time without
 /// an offset is in UTC. The calendar is the proleptic Gregorian one.
 package struct DateText {
-    /// The accepted forms, for error messages.
+    /// Examples of the accepted forms, for error messages.
     package static let forms = "2024-01-31, 2024-01-31T03:04:05Z or 2024-01-31 03:04:05.678+09:00"
 
     private let text: UnsafeRawBufferPointer

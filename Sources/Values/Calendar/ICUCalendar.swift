@@ -10,7 +10,7 @@ final class ICUCalendar {
         let isLeapMonth: Bool
     }
 
-    /// The days since 1970 of the Gregorian years 1 to 9999, the range for which ICU's results are reliable.
+    /// The days since 1970 of the Gregorian years 1 to 9999.
     static let days = -719_162..<2_932_897
     /// The maximum number of cached units.
     static let capacity = 4096
@@ -18,7 +18,7 @@ final class ICUCalendar {
     private let system: SectionCalendar.System
     private let unit: CalendarUnit
     private let calendar: OpaquePointer
-    /// Cached units in ascending order. ICU needs 0.3 µs to 50 µs for a day, depending on the calendar.
+    /// Cached units in ascending order.
     private var known: [Range<Int>] = []
 
     init(_ system: SectionCalendar.System, _ unit: CalendarUnit) throws(UnusableCalendar) {

@@ -1,8 +1,8 @@
 /// A calendar that defines the weeks, months, quarters and years by which dates are grouped.
 ///
-/// A section has its unit's name in ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. If ISO 8601 has no name
-/// for the unit (in other calendars, and for weeks that don't begin on Monday), the section is named by the ISO date of
-/// the unit's first day: in `.japanese` the year 令和元年 is 2019-05-01.
+/// A section has its unit's name in the style of ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. In calendars
+/// other than the Gregorian one, a week, month, quarter or year is named by the ISO date of its first day, as is a week
+/// that doesn't begin on Monday: in `.japanese` the year 令和元年 is 2019-05-01.
 ///
 /// A year, quarter or month ends when its era ends: the year 平成31年 ends on 30 April 2019. The Gregorian calendar is
 /// proleptic, and replaces every other calendar outside of the years 1 to 9999. The installed ICU computes the other
@@ -66,7 +66,7 @@ public struct SectionCalendar: Hashable, Sendable {
         SectionCalendar(system, weeksFrom: firstWeekday)
     }
 
-    /// Whether ISO 8601 has a name for a unit.
+    /// Whether a unit has a name in the style of ISO 8601.
     func hasName(for unit: CalendarUnit) -> Bool {
         switch unit {
         case .day: true
@@ -75,7 +75,7 @@ public struct SectionCalendar: Hashable, Sendable {
         }
     }
 
-    /// Whether the calendar has a unit. Quarters need a calendar in which every year has twelve months.
+    /// Whether the calendar has a unit. Calendars that have years of thirteen months have no quarters.
     func has(_ unit: CalendarUnit) -> Bool {
         switch system {
         case .hebrew, .coptic, .ethiopic, .chinese, .dangi: unit != .quarter

@@ -22,7 +22,7 @@ package final class ZoneFolder: Sendable {
     package static let ofProcess = ZoneFolder(path: getenv("TZDIR").map { String(cString: $0) } ?? "")
 
     private static let systemPath = "/usr/share/zoneinfo"
-    /// The maximum size of a zone's file in bytes. The system's largest one has 4 KB.
+    /// The maximum size of a zone's file in bytes, far more than usual.
     private static let longestFile = 1 << 18
 
     private let path: String

@@ -1,5 +1,5 @@
-/// A zone's yearly changes of the clocks, in the TZ form of POSIX, which the last line of a compiled zone has, e.g.
-/// "EET-2EEST,M4.5.5/0,M10.5.4/24" or "<+05>-5".
+/// A zone's yearly changes of the clocks, in the TZ form of POSIX, which the last line of a compiled zone may have,
+/// e.g. "EET-2EEST,M4.5.5/0,M10.5.4/24" or "<+05>-5".
 struct ZoneRule: Sendable {
     /// Valid offsets, in seconds ahead of UTC.
     static let offsets = -93_599...93_599

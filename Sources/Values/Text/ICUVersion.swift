@@ -1,11 +1,11 @@
 internal import CFetchIndexICU
 
-/// The versions of ICU and its data. ICU's results differ between versions.
+/// The versions of ICU and its data. ICU's results may differ between versions.
 enum ICUVersion {
     /// "ICU 72.1"
     static var library: String { "ICU \(version { fi_icu_version($0) })" }
 
-    /// The version of the locale data, such as "CLDR 42.0", which determines index letters and calendar years.
+    /// The version of the locale data, such as "CLDR 42.0".
     static var localeData: String { "CLDR \(version { _ = fi_cldr_version($0) })" }
 
     private static func version(_ read: (UnsafeMutablePointer<UInt8>) -> Void) -> String {

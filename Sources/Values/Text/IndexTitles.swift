@@ -2,10 +2,11 @@ internal import CFetchIndexICU
 
 /// The titles of a locale's alphabetic index, and the title under which a text is listed. Not thread-safe.
 ///
-/// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
-/// other texts. Case and width are ignored, and so are accents that don't make another letter of the alphabet.
+/// A title is a label of the locale's index, mostly a letter of its alphabet (か for Japanese kana from か to ご) or of
+/// the Latin one, or "#" for other texts. Case and width are ignored, and so are accents that don't make another letter
+/// of the alphabet.
 package final class IndexTitles {
-    /// ICU's index. It's opened on demand, because that takes half a millisecond.
+    /// ICU's index. It's opened on demand, because that is slow.
     private struct Index: ~Copyable {
         let buckets: OpaquePointer
         /// The title of each bucket, in UTF-8.
@@ -58,7 +59,7 @@ package final class IndexTitles {
         return index?.titles[bucket] ?? []
     }
 
-    /// Builds the shortcut for texts that begin with ASCII. Takes milliseconds.
+    /// Builds the shortcut for texts that begin with ASCII.
     func makeShortcut() {
         guard let buckets = index?.buckets else { return }
         var found = [Int16](repeating: -1, count: 128)

@@ -6,7 +6,7 @@ package final class RegularExpression: Sendable {
     /// The reason why an expression can't be used, in one sentence.
     package enum Failure: Error, CustomStringConvertible {
         case invalid(pattern: String, reason: String, position: Int)
-        /// ICU stopped matching, because it reached the limit of time or of memory.
+        /// ICU stopped matching, usually because it reached the limit of time or of memory.
         case tooMuch(pattern: String, textLength: Int)
 
         package var description: String {
@@ -33,13 +33,13 @@ package final class RegularExpression: Sendable {
     /// The time limit for matching one text, in ICU's unit of about a millisecond. Longer matches are taken for
     /// catastrophic backtracking.
     private static let timeLimit: Int32 = 1000
-    /// The maximum size of the backtracking state, in bytes: enough for texts of a few million characters.
+    /// The maximum size of the backtracking state, in bytes.
     private static let stackLimit: Int32 = 64 << 20
 
     private let pattern: String
     private let state: Mutex<State>
 
-    /// Compiles a pattern. O(length). Throws if the pattern is malformed.
+    /// Compiles a pattern. Throws if ICU rejects it.
     package init(_ pattern: String, isCaseInsensitive: Bool) throws(Failure) {
         self.pattern = pattern
         // ICU rejects an empty expression, but accepts an empty group.
@@ -65,7 +65,7 @@ package final class RegularExpression: Sendable {
 
     deinit { state.withLock { fi_regex_close($0.expression) } }
 
-    /// Whether the expression matches the whole UTF-8 text. Throws if ICU reaches the limit of time or of memory.
+    /// Whether the expression matches the whole UTF-8 text. Throws if ICU stops, for example at the limit of time.
     package func matches(_ text: RawSpan) throws(Failure) -> Bool {
         let result = text.withUnsafeBytes { text in
             state.withLock { state in

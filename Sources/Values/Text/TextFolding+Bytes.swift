@@ -22,8 +22,8 @@ extension TextFolding {
 
 extension UnsafeRawBufferPointer {
     /// Whether the text consists of ASCII, kana, CJK punctuation and U+3400 to U+9FFF (mostly ideographs), without
-    /// combining marks. Among these only A to Z have a case, NFC changes nothing, and each is a grapheme of its own,
-    /// except for CR LF. O(n).
+    /// combining marks. Among these, case folding changes only A to Z, NFC changes nothing, and each is a grapheme of
+    /// its own, except for CR LF. O(n).
     package var isPlainText: Bool {
         var index = 0
         while index < count {

@@ -8,7 +8,8 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
 
     /// Ignores case, by full case folding: ß equals ss.
     public static let caseInsensitive = TextFolding(rawValue: 1)
-    /// Ignores the diacritics of Latin, Greek and Cyrillic letters; か and が stay different letters.
+    /// Ignores the diacritics that Unicode separates from most Latin, Greek and Cyrillic letters: é equals e. か and が
+    /// stay different letters, as do ø and o.
     public static let diacriticInsensitive = TextFolding(rawValue: 2)
 }
 
@@ -45,7 +46,7 @@ extension TextFolding {
         return Array(kept.utf16)
     }
 
-    /// Whether folding removes the diacritics of a letter: true in the Latin, Greek and Cyrillic blocks only.
+    /// Whether folding removes the diacritics of a letter: true in most Latin, Greek and Cyrillic blocks.
     private static func losesDiacritics(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x41...0x5A, 0x61...0x7A, 0xC0...0x24F, 0x1E00...0x1EFF: true

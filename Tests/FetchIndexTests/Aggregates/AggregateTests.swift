@@ -39,7 +39,7 @@ final class Sale: ManagedObject {
         ]
     }
 
-    /// Rounds a decimal, since Foundation's division has an error in the last digit.
+    /// Rounds a decimal, since Foundation's division can have an error in the last digit.
     static func rounded(_ value: Value) -> Value {
         guard case .decimal(var number) = value else { return value }
         var rounded = Decimal()

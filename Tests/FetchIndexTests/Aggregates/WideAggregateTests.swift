@@ -4,7 +4,7 @@ import Testing
 
 /// The values of aggregates, and the space that their summaries take in nodes.
 @Suite struct WideAggregateTests {
-    @Test(arguments: [1, 2] as [UInt64]) func sectionsAndTheirRowsHaveEqualSumsOfDoublesOfAllSizes(seed: UInt64) throws
+    @Test(arguments: [1, 2] as [UInt64]) func sectionsAndTheirRowsHaveEqualSumsOfDoublesOfManySizes(seed: UInt64) throws
     {
         var generator = SeededGenerator(seed: seed)
         let names = (0..<5).map { "d\($0)" }

@@ -5,8 +5,8 @@
 
     @testable import FetchIndexOrderCaches
 
-    /// An opening or a merge assesses once whether a cache is current, behind or unusable. A save assesses it once in
-    /// each state of the store that the save uses.
+    /// If nobody else commits meanwhile, an opening or a merge assesses once whether a cache is current, behind or
+    /// unusable, and a save assesses it once in each state of the store that the save uses.
     @Suite struct AssessmentTests {
         private enum State: CaseIterable {
             case current
@@ -104,8 +104,8 @@
             #expect(controller.fetchedObjects?.count == (state == .behind || state == .deletedAndBehind ? 4 : 3))
         }
 
-        /// A save of 100 changed objects assesses the cache in two states: on a second thread in the state before, to
-        /// prepare the order, and in the state that it writes.
+        /// A save of 100 changed objects assesses the cache in two states: in the state before, to prepare the order,
+        /// and in the state that the save writes.
         @Test(arguments: [State.current, .deleted], [(1, 1), (100, 2)])
         private func aSaveAssessesTheCacheOnceInEachState(
             state: State, saved: (objects: Int, states: Int)

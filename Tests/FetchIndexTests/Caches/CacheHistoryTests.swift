@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// The history of a cache: its last openings that weren't hits, and its hits in each hour.
+/// The history of a cache: its last openings that weren't hits, and its hits by hour.
 @Suite struct CacheHistoryTests {
     private static let model = Model(entities: [
         Entity("Item", [AttributeDescription("name", .string), AttributeDescription("size", .integer)])
@@ -36,8 +36,8 @@ import Testing
         try container.cacheHistory(name).hitsByHour.map(\.count).reduce(0, +)
     }
 
-    /// A container may hold hits in memory until a later hit. When it's released, it writes the hits that it still
-    /// holds.
+    /// A container may hold hits in memory until a later hit. When it's released, it tries to write the hits that it
+    /// still holds.
     @Test func aReleasedContainerWritesItsRemainingHits() throws {
         try open()
         do {

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6 as Range<UInt64>) func theChangeSinceAnyEarlierCommitLeadsToTheNewestOrder(seed: UInt64)
+    @Test(arguments: 0..<6 as Range<UInt64>) func theChangeSinceAnEarlierCommitLeadsToTheNewestOrder(seed: UInt64)
         throws
     {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)

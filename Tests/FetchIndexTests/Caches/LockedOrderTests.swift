@@ -7,7 +7,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// A locked cache can be opened only with its own request, whether it's current, behind, unusable or damaged.
+/// Requests for a locked cache that is current, behind, unusable or damaged: its own request and another one.
 @Suite struct LockedOrderTests {
     private let store: LiveStore
     private var container: PersistentContainer { store.container }
@@ -43,7 +43,7 @@ import Testing
         #expect(throws: StoreError.cacheLocked("c")) { try container.deleteCache(named: nil) }
     }
 
-    @Test func aLockedCacheServesOnlyItsOwnRequest() throws {
+    @Test func aLockedCacheServesItsOwnRequestAndRefusesAnotherOne() throws {
         try requireLocked()
         #expect(try open(byPrice) == .hit)
         #expect(try container.cacheStatistics().map(\.isLocked) == [true])
@@ -95,7 +95,7 @@ import Testing
         #expect(try open(byTitle, named: "d") == .rebuilt(.sortChanged))
     }
 
-    @Test func noOtherRequestReplacesACacheWhileTheListOfLocksIsDamaged() throws {
+    @Test func anotherRequestIsRefusedWhileTheListOfLocksIsDamaged() throws {
         let writer = try container.store.beginWrite()
         try writer.setCacheList(.locked, Array("damaged".utf8))
         try writer.commit()

@@ -3,7 +3,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// Writers keep a maintained cache current. Its exact reader still gets each change, and gets it again after a failure.
+/// Writers keep a maintained cache current. Its exact reader still gets their changes, or a rebuild, and gets them
+/// again after a failure.
 @Suite struct MaintainedReaderTests {
     private let reader: OrderReader
 
@@ -44,7 +45,7 @@ import Testing
         #expect(reader.events(try reader.read()) == 1)
     }
 
-    @Test func noChangesAreLostWhenACacheStartsOrStopsBeingMaintained() throws {
+    @Test func changesAreDeliveredWhenACacheStartsOrStopsBeingMaintained() throws {
         try reader.put([(2, 0, 49)])
         try reader.container.setMaintained(true, cacheNamed: "c")
         try reader.put([(3, 0, 50)])
@@ -56,9 +57,9 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// The log keeps what the exact reader of a maintained cache hasn't received. After the cache is no longer
-    /// maintained (`isStopped`), the log may be trimmed: the reader gets a change batch if the log still reaches back
-    /// to its last one, otherwise a rebuild.
+    /// Within the log's limit, commits keep what the exact reader of a maintained cache hasn't received. After the
+    /// cache is no longer maintained (`isStopped`), commits may trim the log: the reader gets a change batch if the log
+    /// still reaches back to the last batch, otherwise a rebuild.
     @Test(arguments: [false, true]) func theLogIsRetainedForAnExactReaderOnlyWhileItsCacheIsMaintained(isStopped: Bool)
         throws
     {

@@ -86,7 +86,7 @@ struct OrderReader {
         }
     }
 
-    /// The number of row events in an outcome; nil for a rebuild, which has no events.
+    /// The number of row events in an outcome; nil if the order was rebuilt or computed.
     func events(_ outcome: FetchOutcome) -> Int? {
         switch outcome {
         case .hit: 0

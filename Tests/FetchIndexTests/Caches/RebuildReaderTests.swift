@@ -27,7 +27,7 @@ import Testing
         try reader.trimLog()
         let outcomes = Mutex<[FetchOutcome]>([])
         let readers = DispatchGroup()
-        // No reader can build for 0.3 s, which is time enough for both to find the cache unusable.
+        // No reader can build for 0.3 s, so that both readers find the cache unusable.
         var build = try reader.container.store.beginBuild(limit: .seconds(1))
         for _ in 0..<2 {
             DispatchQueue.global().async(group: readers) { [container = reader.container] in
@@ -62,9 +62,9 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// Another writer commits between a writer's commit and the rebuild of the cache. The next reader gets the other
+    /// Another writer commits while `commit(bringing:)` tells its reader of a rebuild. The next reader gets the other
     /// writer's changes.
-    @Test func aRebuildAtALaterCommitHidesNoChange() throws {
+    @Test func changesCommittedWhileARebuildIsToldAreInTheNextBatch() throws {
         try reader.put([(3, 0, 50)])
         try reader.trimLog()
         let writer = try reader.newWriter()

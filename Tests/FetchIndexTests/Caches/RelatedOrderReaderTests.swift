@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// The exact reader of a maintained cache gets all changes since its last batch, even if rows and sections depend on
+/// The exact reader of a maintained cache gets the changes since its last batch, even if rows and sections depend on
 /// related objects.
 @Suite struct RelatedOrderReaderTests {
     private static let model = Model(entities: [

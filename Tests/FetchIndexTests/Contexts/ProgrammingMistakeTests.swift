@@ -1,7 +1,7 @@
 import FetchIndex
 import Testing
 
-/// A caller's programming mistake ends the program.
+/// Programming mistakes of a caller that end the program.
 @Suite struct ProgrammingMistakeTests {
     @Test func aSectionIndexOutOfRangeTraps() async {
         await #expect(processExitsWith: .failure) {

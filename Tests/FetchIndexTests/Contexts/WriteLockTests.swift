@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 
 /// A store has one write lock. A writer can limit the time for which it waits, and gets an error if its own thread has
-/// the lock. A save in `perform` blocks no other task while it waits.
+/// the lock. While saves in `perform` wait, other tasks run.
 @Suite struct WriteLockTests {
     let store: LiveStore
     let context: ManagedObjectContext

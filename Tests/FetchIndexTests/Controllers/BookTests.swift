@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Books by publisher and price, like in the README's example.
+/// Books by publisher and price.
 @Suite struct BookTests {
     let store: LiveStore
     let context: ManagedObjectContext

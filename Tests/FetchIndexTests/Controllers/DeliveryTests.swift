@@ -26,7 +26,7 @@ import Testing
         #expect(recorder.take() == ["will change", "did change"])
     }
 
-    /// A program that never merges gets the changes of other contexts with its next fetch.
+    /// A program that never merges gets the changes of other contexts with the next `performFetch`.
     @Test(arguments: [nil, "books"]) func aSecondFetchDeliversTheSavesOfOtherContexts(cacheName: String?) throws {
         let store = try LiveStore(Model(Book.self))
         let (context, other) = (store.container.newContext(), store.container.newContext())

@@ -9,8 +9,8 @@ import Testing
 /// rows must give the rows that are computed from scratch. No event of a row is superfluous, and the moves within
 /// sections are as few as possible.
 @Suite struct ScenarioTests {
-    /// The number of batches that eight seeds check together, from FETCHINDEX_TEST_BATCHES; four seeds check half of
-    /// it.
+    /// The minimum number of batches that eight seeds check together, from FETCHINDEX_TEST_BATCHES; that of four seeds
+    /// is half of it.
     static let batches = TestSettings.batches
 
     @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func aControllerDeliversTheExactChangeOfEachBatch(seed: UInt64)

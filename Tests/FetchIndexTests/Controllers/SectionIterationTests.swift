@@ -6,7 +6,8 @@ import Testing
 
 @testable import FetchIndex
 
-/// A loop over sections reads several sections at a time, and returns the same sections as single reads.
+/// A loop over sections reads several sections at a time. If they can be read, it returns the same sections as single
+/// reads.
 @Suite struct SectionIterationTests {
     let store: LiveStore
     let context: ManagedObjectContext

@@ -44,7 +44,7 @@ final class DamageProbe {
     }
 
     /// Opens the store with a model, edits and saves in a context with a controller, writes with a batch writer, opens
-    /// all caches, and checks the store.
+    /// `DamageableStore.caches`, and checks the store.
     func work() {
         attempt {
             let container = try DamageableStore.open(folder, withModel: true)

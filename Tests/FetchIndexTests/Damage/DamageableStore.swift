@@ -8,9 +8,9 @@ import FetchIndexValues
 
 @testable import FetchIndex
 
-/// A small store that has everything: two entities, every type of value, unique keys, relationships with links, a
-/// record of several pages, a log, current caches, and a cache that is behind. Two caches depend on relationships, and
-/// one of these is maintained and locked. Tests damage copies of the store.
+/// A small store with two entities, every type of value, unique keys, relationships with links, a record of several
+/// pages, a log, an index, current caches, and a cache that is behind. Two caches depend on relationships, and one of
+/// these is maintained and locked. Tests damage copies of the store.
 struct DamageableStore {
     /// An entry in a table of the store's LMDB environment.
     struct Entry {
@@ -165,7 +165,7 @@ struct DamageableStore {
                 }
             }
             if !changes.contains(where: { $0.key == stateKey }), let meta = tables["meta"] {
-                // Encodes the state for this transaction, like every writer. If this were left out, the store would be
+                // Encodes the state for this transaction, as a writer does. If this were left out, the store would be
                 // refused because of the state, not because of the changes.
                 var state: StoreState?
                 let key = stateKey

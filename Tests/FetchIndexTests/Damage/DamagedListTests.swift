@@ -84,7 +84,7 @@ import Testing
 
     /// The nodes of cache "a" are damaged too. The cache must still exist after a save with a live controller, after a
     /// save that maintains the cache, and after a repair.
-    @Test(arguments: ["live", "maintained", "repair"]) func noDamagedCacheIsDeletedWhileTheListOfLocksIsDamaged(
+    @Test(arguments: ["live", "maintained", "repair"]) func aDamagedCacheIsNotDeletedWhileTheListOfLocksIsDamaged(
         way: String
     ) throws {
         if way == "maintained" { try container.setMaintained(true, cacheNamed: "a") }

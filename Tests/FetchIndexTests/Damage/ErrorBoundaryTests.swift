@@ -118,7 +118,7 @@ import Testing
         return container
     }
 
-    @Test(arguments: Fault.allCases) func everyThrownErrorHasAPublicType(fault: Fault) throws {
+    @Test(arguments: Fault.allCases) func thrownErrorsHavePublicTypes(fault: Fault) throws {
         let held = Held()
         // The context, its object and the controller exist before the fault.
         let opened = try filled(fault)

@@ -4,9 +4,9 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Changes bytes of values, keys and whole entries in the tables of a store. The store must answer correctly or throw
-/// errors of public types, and never trap. No read may return a value with a changed byte. If a read throws an error,
-/// or is wrong because an entry is missing or misplaced, `check` must report a defect.
+/// Changes bytes of values, keys and whole entries in the tables of a store. Errors must be of public types, and
+/// nothing may trap. No read may return a value with a changed byte. If a read throws an error, or is wrong because an
+/// entry is missing, misplaced or shortened, `check` must report a defect.
 @Suite(.serialized) struct FlippedValueTests {
     /// The number of bytes that are changed in each table: FETCHINDEX_TEST_FLIPS, which may be "all", by default 40.
     static let flips = TestSettings.flips ?? 40
@@ -30,8 +30,9 @@ import Testing
         }
     }
 
-    @Test(arguments: DamageableStore.tables) func missingAndMisplacedEntriesAreReportedOrDoNoHarm(table: String) throws
-    {
+    @Test(arguments: DamageableStore.tables) func missingMisplacedAndShortenedEntriesAreReportedOrDoNoHarm(
+        table: String
+    ) throws {
         var generator = SeededGenerator(seed: 52)
         let store = try DamageableStore()
         let sound = DamageProbe(try store.copy())

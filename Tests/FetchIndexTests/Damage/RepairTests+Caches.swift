@@ -6,7 +6,7 @@ import Testing
 @testable import FetchIndexOrderCaches
 @testable import FetchIndexRecords
 
-/// A repair rebuilds a damaged cache from the records, or deletes the cache if its request can't be read.
+/// Repairs that rebuild damaged caches from the records, or delete caches whose requests can't be read.
 extension RepairTests {
     @Test func aRepairRebuildsDamagedCachesAndDeletesNodesWithoutACache() throws {
         var generator = SeededGenerator(seed: 5)

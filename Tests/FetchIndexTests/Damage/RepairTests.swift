@@ -149,7 +149,7 @@ import FetchIndexValues
         #expect(try entries(\.unique).count == 500)
     }
 
-    @Test func damagedCountersAreRecountedAndNoNumberIsReused() throws {
+    @Test func damagedCountersAreRecounted() throws {
         let key = StoreLayout.entityKey(0)
         for (state, next) in [((600, 499), 601), ((1, 500), 601), ((7, 0), 601), ((9000, 1), 9000)] {
             try change(\.meta, key) { _ in

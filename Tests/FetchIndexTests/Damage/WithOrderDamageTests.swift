@@ -5,7 +5,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `withOrder` calls its body a second time only if the body met damage of the cache.
+/// `withOrder` calls its body a second time if the body met damage of the cache, but not after damage of a record or an
+/// error of the body's own.
 @Suite struct WithOrderDamageTests {
     private let container: PersistentContainer
     private let definition = OrderDefinition(entity: "Row", sortKeys: [SortKey("name")])

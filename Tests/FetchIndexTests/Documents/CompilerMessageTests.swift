@@ -1,7 +1,7 @@
 import FetchIndexTestSupport
 import Testing
 
-/// The compiler's messages for wrong declarations say what to write instead.
+/// The compiler's messages for some wrong declarations and sort keys say what to write instead.
 @Suite(.enabled(if: UserProgram.canBeCompiled)) struct CompilerMessageTests {
     private func complaints(_ declaration: String, _ inverse: String = "") throws -> String {
         try UserProgram(

@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Satellites and tools may depend on FetchIndex, on the vocabularies that it re-exports, on the ground layer and
-    /// on each other. `Scripts/check` checks their imports.
+    /// on satellites. `Scripts/check` checks their imports.
     @Test func satellitesAndToolsDependOnNoInternalRoom() throws {
         let targets = try targets()
         let hidden = targets.filter { ["structures", "store", "orders"].contains($0.layer) }.map { $0.names[0] }

@@ -2,8 +2,8 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// SwiftPM requires that the targets of all packages in a build have different names. So this package's targets have
-/// names that dependent packages hardly use: `FetchIndexRecords` instead of `Records`.
+/// Without module aliases, SwiftPM requires that the targets of all packages in a build have different names. So this
+/// package's targets have names that dependent packages hardly use: `FetchIndexRecords` instead of `Records`.
 @Suite(.disabled(if: isUnderSanitizer)) struct TargetNameTests {
     @Test func aDependentPackageMayHaveTargetsNamedLikeOurFolders() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

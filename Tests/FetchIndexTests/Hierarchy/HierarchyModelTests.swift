@@ -62,7 +62,7 @@ import Testing
         #expect(try codes("Base", in: alone).count == 5)
     }
 
-    @Test func theSuperentityOfAnEntityCannotChange() throws {
+    @Test func anEntityWithObjectsCannotGetASuperentity() throws {
         try insert("One", 0..<3, store.open(Model(entities: [Entity("One", Self.base), Entity("Base", Self.base)])))
         #expect(throws: StoreError.self) {
             try store.open(model(with: Entity("One", [], superentity: "Base")), .automatic)

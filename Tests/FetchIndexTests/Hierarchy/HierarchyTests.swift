@@ -110,7 +110,7 @@ import Testing
         #expect(try container.verifyCache("all").isEmpty)
     }
 
-    @Test func uniqueValuesAreUniqueAmongAllEntitiesOfAHierarchy() throws {
+    @Test func uniqueValuesAreUniqueAmongTheEntitiesOfAHierarchy() throws {
         let container = try store.open()
         try store.fill(container, 6)
         let context = container.newContext()

@@ -164,7 +164,7 @@ import Testing
         #expect(try stored() == expected([("a", 7), ("b", 2)]))
     }
 
-    /// A unique value may occur only once among all entities of a hierarchy.
+    /// The superentity's objects can't have the unique values of the subentity's objects.
     @Test func aRowWithTheUniqueValueOfAnotherEntitysObjectIsRefused() throws {
         let id = AttributeDescription("id", .string, isUnique: true)
         let works = Model(entities: [Entity("Work", [id]), Entity("Film", [id], superentity: "Work")])

@@ -60,7 +60,7 @@ import Testing
         #expect(try container.check { _, _ in }.contains { $0.hasPrefix("the list of maintained caches") })
         let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: container.store.path)) { _, _ in }
         #expect(repair.left == [])
-        #expect(repair.repairs == ["the list of maintained caches was damaged: no cache is maintained now"])
+        #expect(repair.repairs == ["the list of maintained caches was damaged: it is empty now"])
         try container.setMaintained(true, cacheNamed: "turned")
         try save("newer")
         #expect(try container.cacheStatistics().map(\.isFresh) == [true, true])

@@ -230,7 +230,7 @@ import Testing
         #expect(try removed.model().entities[0].indexes == [])
     }
 
-    @Test func cachesOfIndexesCannotBeDeletedOrReplaced() throws {
+    @Test func namesOfIndexesAreRefusedAndDroppingTheEntityDeletesItsIndexes() throws {
         let container = try open(Model(Book.self))
         try fill(container)
         #expect(throws: StoreError.invalidCacheName(Self.names[0])) { try container.deleteCache(named: Self.names[0]) }
@@ -246,8 +246,8 @@ import Testing
 
     @Test(arguments: [
         ([Index(["title"])], "Book has no attribute or to-one relationship \"title\" for the index title"),
-        ([Index([String]())], "an index of Book needs one attribute, or several different ones"),
-        ([Index(["price", "price:desc"])], "an index of Book needs one attribute, or several different ones"),
+        ([Index([String]())], "an index of Book needs one key, or several different ones"),
+        ([Index(["price", "price:desc"])], "an index of Book needs one key, or several different ones"),
     ])
     func anInvalidIndexIsRefused(indexes: [Index], reason: String) {
         let model = Model(entities: [Entity("Book", [AttributeDescription("price", .integer)], indexes: indexes)])

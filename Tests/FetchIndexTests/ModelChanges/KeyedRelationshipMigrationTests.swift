@@ -5,7 +5,7 @@ import Testing
 
 /// Migrations of unique constraints and indexes that include to-one relationships.
 @Suite struct KeyedRelationshipMigrationTests {
-    /// A store with books and writers, and models in which the entity Book has unique constraints and indexes.
+    /// A store with books and writers, and models in which the entity Book can have unique constraints and indexes.
     private struct Versions {
         let folder = TemporaryFolder()
 

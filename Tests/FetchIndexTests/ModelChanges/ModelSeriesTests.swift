@@ -12,8 +12,7 @@ import FetchIndexValues
 @Suite struct ModelSeriesTests {
     let store = ModelStore()
 
-    /// The expected attributes and objects. A change of the model immediately changes the values of all objects in the
-    /// oracle.
+    /// The expected attributes and objects. A change of the attributes immediately changes the objects of the oracle.
     private struct Oracle {
         var attributes: [AttributeDescription]
         var rows: [[String: Value]] = []
@@ -192,7 +191,7 @@ import FetchIndexValues
         let indexes = try container.cacheStatistics().filter { $0.name.hasPrefix("index:") }
         #expect(try indexes.count == container.model().entities[0].indexes.count, comment)
         #expect(indexes.allSatisfy { $0.isFresh && $0.rowCount == oracle.rows.count }, comment)
-        // A cache that is sorted by a random attribute has the right rows, whatever happened to the model before.
+        // A cache that is sorted by a random attribute must have the rows of an order without a cache.
         guard let attribute = oracle.attributes.randomElement(using: &generator) else { return }
         request.sortKeys = [SortKey(attribute.name), SortKey("key")]
         let controller = try FetchedResultsController(

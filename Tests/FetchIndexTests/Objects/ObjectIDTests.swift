@@ -15,8 +15,7 @@ final class Post: ManagedObject {
     @Attribute("text") var text: String
 }
 
-/// An id that was encoded and is decoded again identifies the same object, or is refused if it belongs to another
-/// store.
+/// Ids that are encoded and decoded again, stored as values of attributes, or used in another store or a backup.
 @Suite struct ObjectIDTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -131,7 +130,7 @@ final class Post: ManagedObject {
         #expect(try reader.fetch(request).map(\.text) == ["second", "first"])
     }
 
-    /// A store that an older version of FetchIndex made has no identifier, and gets one with its next commit. Ids that
+    /// A store of an older version of FetchIndex may have no identifier, and gets one with its next commit. Ids that
     /// were made earlier stay valid.
     @Test func aStoreOfAnOlderVersionAcceptsIDsAndGetsAnIdentifier() throws {
         let folder = TemporaryFolder()

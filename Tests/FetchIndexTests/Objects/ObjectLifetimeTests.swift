@@ -13,7 +13,7 @@ final class Draft: ManagedObject {
     override func willSave() { saves += 1 }
 }
 
-/// Objects keep the state of their context alive, but objects that a context retains don't keep the context alive.
+/// Objects of a context keep its state alive, but objects that a context retains don't keep the context alive.
 @Suite struct ObjectLifetimeTests {
     private let store: LiveStore
     private var container: PersistentContainer { store.container }
@@ -129,7 +129,8 @@ final class Draft: ManagedObject {
         #expect(first?.object(with: novels[2].objectID) === novels[2])
     }
 
-    /// An object with unsaved edits stays alive, so its stored properties that aren't attributes keep their values.
+    /// While its context lives, an object with unsaved edits stays alive, so its stored properties that aren't
+    /// attributes keep their values.
     @Test func aContextRetainsItsUnsavedObjects() throws {
         let store = try LiveStore(Model(Draft.self))
         let context = store.container.newContext()

@@ -41,8 +41,8 @@ final class Ticket: ManagedObject {
     @Attribute("code") var code = UUID()
 }
 
-/// Enumerations, lists, `Codable` values and other values of attributes are stored and read back. Reading a value that
-/// is missing, or that the type can't represent, throws or traps.
+/// Enumerations, lists, `Codable` values and other values of attributes are stored and read back. `value(of:)` throws
+/// if the object is missing, or if the type can't represent the value; a property of a missing object traps.
 @Suite struct ObjectValueTests {
     let store: LiveStore
     let context: ManagedObjectContext

@@ -93,7 +93,7 @@ import Testing
         #expect(heard(reading: { _ = controller.object(at: RowPath(section: 0, row: 0)) }, during: insert) == 1)
         #expect(heard(reading: {}, during: insert) == 0)
         #expect(try heard(reading: { _ = controller.fetchedObjects }, during: { try context.rollback() }) == 1)
-        // A save without unsaved edits notifies no observer.
+        // A save without unsaved edits doesn't notify this observer.
         insert()
         try context.save()
         #expect(try heard(reading: { _ = controller.fetchedObjects }, during: { try context.save() }) == 0)

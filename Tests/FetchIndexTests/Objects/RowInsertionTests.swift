@@ -115,7 +115,7 @@ import Testing
         #expect(controller.fetchedObjects?.count == Self.count)
     }
 
-    @Test func aBatchInsertUpdatesAnObjectThatSharesAnyUniqueValueWithARow() throws {
+    @Test func aBatchInsertUpdatesAnObjectThatSharesOneUniqueValueWithARow() throws {
         var request = BatchInsertRequest(entityName: "Pair", rows: [["a", 1], ["b", 2]] as [[Value]])
         #expect(try context.execute(request) == 2)
         request = BatchInsertRequest(entityName: "Pair", rows: [["c", 3], ["d", 2]] as [[Value]])

@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndex
 
-/// An OR of equalities is looked up like IN, instead of testing each row against each term.
+/// ORs of equalities and ranges, which can be looked up instead of testing each row against each term.
 @Suite struct DisjunctionTests {
     private static let entity = Entity(
         "Item",

@@ -7,7 +7,7 @@ import FetchIndexValues
 @testable import FetchIndex
 @testable import FetchIndexPredicates
 
-/// Predicates have the same result on stored records, on dictionaries and in scans.
+/// Predicates that can be compiled have the same result on stored records, on dictionaries and in scans.
 @Suite struct EvaluationTests {
     private static let names = ["text", "label", "count", "large", "rate", "when", "flag", "amount", "none"]
     private static let types: [ValueType] = [

@@ -30,7 +30,7 @@ import FetchIndexValues
     }
 
     /// Printing and parsing a predicate of the tables gives the same tree.
-    @Test func everyPredicateCaseReadsBackFromItsCanonicalForm() throws {
+    @Test func predicatesOfTheTablesReadBackFromTheirCanonicalForm() throws {
         for item in try PredicateCase.all() {
             guard let predicate = try? parse(item) else { continue }
             let again = try? FetchPredicate(predicate.description)
@@ -42,8 +42,8 @@ import FetchIndexValues
         try FetchPredicate(format: item.format, argumentArray: item.arguments.map { Argument(predicateValue: $0) })
     }
 
-    /// The result as the tables write it, followed by details of an error: true, false, error@POSITION FOUND, mismatch
-    /// or refused.
+    /// The result as the tables write it, followed by details of an error: true, false, error@POSITION FOUND, error,
+    /// mismatch or refused.
     private func result(_ item: PredicateCase, _ evaluate: (FetchPredicate) throws -> Bool) -> String {
         do {
             let predicate = try parse(item)

@@ -175,7 +175,7 @@ import FetchIndexValues
     /// or at most 128 if the fetch ends early.
     @Test func rangesWithTooManyKeysAreNotLookedUp() throws {
         let container = try container()
-        // The values are shuffled, so that each zone may have any value and a scan cannot skip it.
+        // The values are shuffled, so that the bounds of each zone are wide and a scan can hardly skip it.
         let weights = (0..<20_000).map { $0 * 7919 % 20_000 }
         try insert(weights.map { Item(key: nil, weight: Double($0), size: Int64($0 / 2)) }, into: container)
         let bySize = OrderDefinition(entity: "Item", sortKeys: [SortKey("size")])

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A compiled request is used again only for an equal request and the same model.
+/// Compiled requests, which are kept for later fetches, don't affect fetches of other requests or with another model.
 @Suite struct CompiledOrderTests {
     private func insert(_ names: [String], into container: PersistentContainer) throws {
         let context = container.newContext()

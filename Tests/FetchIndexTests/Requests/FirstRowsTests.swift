@@ -129,8 +129,8 @@ import Testing
                     let some = try context.fetch(request).map(\.objectID)
                     #expect(all.count > 9000 && some == Array(all.prefix(50)), "\(sortKeys), \(format)")
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
-                    // Each entity has about 15,000 objects. For a request without sort keys, one thread reads the first
-                    // 8,192 objects alone.
+                    // Each entity has 15,000 objects or more. For a request without sort keys, one thread reads about
+                    // the first 8,192 objects alone.
                     let limits = sortKeys.isEmpty ? [50, 8200, 50_000] : [50, 50_000]
                     for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : limits {
                         var options = PersistentContainer.OrderOptions()

@@ -37,7 +37,7 @@ import Testing
         "\u{301}x", "\u{0}x", "IJssel", "ij", "Łódź", "İstanbul", "ıldız", "chata", "æble", "Œuvre", "٣", "א", "中文",
     ]
 
-    /// A random text of one to six characters from several scripts, with marks, digits and signs.
+    /// A random text of one to six code points, from scripts, marks, digits and signs.
     private func randomText(_ generator: inout SeededGenerator) -> String {
         let ranges: [ClosedRange<UInt32>] = [
             0x61...0x7A, 0x41...0x5A, 0x20...0x7E, 0xC0...0x17F, 0x300...0x30C, 0x3041...0x3096, 0x30A1...0x30FC,
@@ -113,6 +113,6 @@ import Testing
                 #expect(found == expected, "\(locale): \(text.debugDescription), seed 41")
             }
         }
-        print("\(Self.orders.count) orders and \(Self.locales.count) indexes of \(texts.count) texts agree with PyICU")
+        print("\(Self.orders.count) orders, \(Self.locales.count) indexes of \(texts.count) texts compared with PyICU")
     }
 }

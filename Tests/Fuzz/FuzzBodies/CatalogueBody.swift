@@ -2,9 +2,9 @@ import FetchIndexCatalogues
 import Foundation
 import FetchIndexValues
 
-/// A catalogue or change file. A catalogue is read whole and in pieces, which must give the same rows; its rows are
-/// written and read again. A change file is only read in pieces. Foundation must read an object from each of its lines
-/// that is a change.
+/// A catalogue or change file. A catalogue is read whole and in pieces, which must give the same rows. If it has no
+/// errors, its rows are written and read again. A change file is only read in pieces. Foundation must read an object
+/// from each of its lines that is a change.
 ///
 ///     format 1 | length of pieces 1 | longest line 1 | file
 ///

@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Each batch that `apply` and `changes` print has an outcome. A batch with empty lists means that nothing changed; the
-/// batch of a rebuilt cache has no lists.
+/// Each batch that `apply` and `changes` print as JSON has an outcome. A batch with empty lists means that nothing
+/// changed; the batch of a rebuilt cache has no lists.
 @Suite struct BatchOutcomeTests {
     let tool: Tool
     let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]

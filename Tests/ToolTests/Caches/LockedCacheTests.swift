@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `cache lock`, `fetch --cache` alone, `--require` and `--timeout`: no cache is replaced or built by mistake.
+/// `cache lock`, `fetch --cache` alone, `--require` and `--timeout`: they keep caches from being replaced or built by
+/// mistake.
 @Suite struct LockedCacheTests {
     let tool: Tool
     private let other = ["--entity", "Row", "--sort", "size:desc", "--cache", "c"]

@@ -240,7 +240,7 @@ import Testing
             state = try tool.run("cache", "show", tool.store, "c", "--output", "json").cacheState
         } while state != "fresh" && Date() < patience
         #expect(state == "fresh")
-        // A maintained cache is always fresh, so its state doesn't show whether the watcher has marked its batch as
+        // A maintained cache stays fresh, so its state doesn't show whether the watcher has marked its batch as
         // printed. The test gives the watcher 0.5 s to do so.
         if isMaintained { usleep(500_000) }
         #expect(try reported() == [])

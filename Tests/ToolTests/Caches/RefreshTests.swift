@@ -46,7 +46,7 @@ import Testing
         try change(4)
         #expect(kinds(try refresh("b", "a")) == ["caughtUp", "caughtUp"])
         #expect(try fetch("b", "size") == "hit")
-        // Indexes are always current, so `refresh` leaves them out.
+        // Every writer maintains indexes, so `refresh` leaves them out.
         #expect(try tool.run("model", "index", "add", tool.store, "size").status == 0)
         let table = try tool.run("refresh", tool.store)
         #expect(table.status == 0)

@@ -69,8 +69,8 @@ import Testing
         #expect(none.status == 0 && none.output.contains("; the system does not tell a version"), "\(none.output)")
     }
 
-    /// The error is one sentence. Other commands work, and the store is sound.
-    @Test func ifTheDataOfATimeZoneAreDamagedOnlyFetchesThatNeedThemFail() throws {
+    /// The error is one sentence. An import, a check and `info` work, and the store is sound.
+    @Test func aFetchThatNeedsDamagedTimeZoneDataFailsButAnImportAndACheckWork() throws {
         let good = try zones("2098a", hours: 2)
         #expect(try fetch("day(at,Africa/Cairo)", good).0 == "rebuilt first")
         #expect(

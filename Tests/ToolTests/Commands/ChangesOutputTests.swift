@@ -33,7 +33,7 @@ import Testing
         try importRows("2,A,7,new\n3,C,9,x\n4,B,1,\n", "--replace")
     }
 
-    @Test func csvAndTSVHaveALineForEachChangedRow() throws {
+    @Test func csvHasALineForEachChangedRow() throws {
         try change()
         let csv = try changes("csv")
         #expect(csv.status == 0, "\(csv.error)")

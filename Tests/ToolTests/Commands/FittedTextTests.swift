@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    /// The check of a text's bytes notices each control and hidden character. Texts of letters and emoji are printed
-    /// unchanged.
+    /// The check of a text's bytes notices each control and hidden character. The tried texts of letters and emoji are
+    /// printed unchanged.
     @Test func eachHiddenCharacterIsFoundByItsBytes() {
         for value in (0...0x10FFFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init) {
             let text = "a\(value)"

@@ -57,7 +57,7 @@ import Testing
         #expect(
             refused.status == 1
                 && refused.error.contains(
-                    "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; this name, "
+                    "line 1, column 2: the header must name the columns, each with a name of its own in UTF-8; this name, "
                         + "\"a b\", has the control character U+0001 (␁), which only the name of a column with a given type or of a "
                         + "stored attribute may have; --types gives a column its type"),
             "\(refused.error)")

@@ -49,7 +49,7 @@ import Testing
         #expect(try tool.exportedRows() == "k,u\n1,http://a.example/x?y=1\n")
     }
 
-    /// The spelling of a JSON number doesn't matter unless the number is a key: 2.0 is the integer 2.
+    /// For a declared integer that isn't a key, the spelling of a JSON number doesn't matter: 2.0 is the integer 2.
     @Test func wholeJSONNumbersOfADeclaredIntegerAreIntegers() throws {
         let file = try tool.file("a.jsonl", "{\"k\":\"a\",\"v\":2.0}\n{\"k\":\"b\",\"v\":1e2}\n{\"k\":\"c\",\"v\":3}\n")
         #expect(try tool.importedTypes(file, "--types", "v:integer", "--key", "k") == "k:string,v:integer\n")

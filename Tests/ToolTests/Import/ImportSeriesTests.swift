@@ -185,8 +185,7 @@ private struct ImportSeries {
     mutating func makeFile(_ stored: StoredItems) -> File {
         var file = File(format: one(of: ["csv", "tsv", "jsonl"]))
         let isKeyed = items.isEmpty || happens(0.7)
-        // The rows have the numbers of one or two other stores. If the import has no key, they have this store's
-        // numbers.
+        // In an import with a key, the rows have the numbers of one or two other stores; without one, this store's.
         let stores =
             isKeyed ? (0..<Int.random(in: 1...2, using: &random)).map { _ in UUID().uuidString } : [stored.store]
         let isRelated = happens(0.6)

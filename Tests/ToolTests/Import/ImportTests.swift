@@ -63,7 +63,7 @@ import Testing
         ("quote.csv", "a,b\nx,1\n\"y,2\n", "line 3: the quotation mark that opens a field here is never closed"),
         (
             "header.csv", "a,a\nx,1\n",
-            "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; column 1 is called "
+            "line 1, column 2: the header must name the columns, each with a name of its own in UTF-8; column 1 is called "
                 + "\"a\", too"
         ),
     ]) func aBadRowEndsTheImportWithItsLineAndReason(name: String, text: String, expected: String) throws {
@@ -111,7 +111,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "B", "--key", "price").status == 2)
     }
 
-    /// An import ends a transaction once it has 50,000 rows, which bounds its memory. These rows take two transactions.
+    /// An import ends a transaction once it has 50,000 rows. These rows take two transactions.
     @Test func largeFilesAreImportedInBatches() throws {
         var text = "id\tsection\n"
         for number in 0..<60_000 { text += "id-\(number)\ts\(number % 7)\n" }
@@ -152,7 +152,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:double").status == 2)
     }
 
-    /// If keys are shuffled, the import writes the rows first and their unique keys later.
+    /// If keys are shuffled, the import may write the rows first and their unique keys later.
     @Test(arguments: [1, 7919]) func aStoppedImportReportsTheNumberOfSavedRows(step: Int) throws {
         let count = 120_000
         let rows = (0..<count).map { "k\(200_000 + $0 * step % count),\($0)\n" }

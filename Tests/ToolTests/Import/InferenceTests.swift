@@ -74,8 +74,8 @@ import Testing
         #expect(try tool.importedTypes(file, "--key", "k") == "a:double,b:decimal,c:decimal,k:integer\n")
     }
 
-    /// `export` can write object numbers into a column `@id`, and the store's identifier into a column `@store`. In
-    /// files from elsewhere, columns with these names are ordinary attributes.
+    /// `export` can write object numbers into a column `@id`, and the store's identifier into a column `@store`.
+    /// Columns with these names that can't be from an export are ordinary attributes.
     @Test(arguments: ["csv", "jsonl"]) func idAndStoreColumnsThatExportDidNotWriteAreAttributes(format: String) throws {
         func file(_ name: String, _ columns: [String], _ rows: [[String]]) throws -> String {
             let lines = rows.map { row in

@@ -111,7 +111,7 @@ import Testing
     }
 
     /// The first date of a key column decides the form of all its dates. In one form, each moment has only one text, so
-    /// two texts of the column are never the same key.
+    /// that two texts of the column don't name the same key.
     @Test(arguments: [
         (
             ["2024-01-02T03:04:05.000Z", "2024-01-02T03:04:07.120Z"],

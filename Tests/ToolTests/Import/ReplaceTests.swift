@@ -66,7 +66,7 @@ import Testing
         #expect(try rows() == all)
         #expect(try replace(few, "--replace", "--replace-limit", "80")["deleted"] as? Int == 8)
         #expect(try rows() == [0: "b", 1: "b", 20: "new"])
-        // By default, half of the objects may be deleted.
+        // By default, up to half of the objects may be deleted.
         #expect(try replace(file([0: "b", 20: "new"]), "--replace")["deleted"] as? Int == 1)
         let header = try tool.file("header.csv", "code,name\n")
         #expect(try replace(header, "--replace").status != 0)

@@ -115,7 +115,7 @@ import Testing
         #expect((try tool.run(request)["outcome"] as? [String: Any])?["reason"] as? String == "modelChanged")
     }
 
-    @Test func aValueIsUniqueAmongAllEntitiesOfAHierarchy() throws {
+    @Test func aUniqueValueOfASubentityIsRefusedInItsBaseEntity() throws {
         let file = try tool.file("taken.csv", "code,title\n3,again\n")
         let result = try tool.run("import", tool.store, file, "--entity", "Work", "--key", "code")
         #expect(result.status != 0)

@@ -131,7 +131,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func addingARelationshipKeepsTheRestOfTheModel() throws {
+    @Test func addingARelationshipKeepsInheritedUniqueness() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"Work","isAbstract":true,"attributes":[{"name":"title","type":"string"},{"name":"volume","type":"integer"}],"unique":[["title","volume"]]},{"name":"Book","superentity":"Work","attributes":[]},{"name":"Person","attributes":[{"name":"name","type":"string","isUnique":true}]},{"name":"Author","superentity":"Person","attributes":[]}]}"#

@@ -14,7 +14,7 @@ import Testing
         rows = try tool.file("rows.tsv", text)
     }
 
-    @Test func damagedPagesAreListedAndTruncatedFilesRefused() throws {
+    @Test func aDamagedPageIsListedAndATruncatedFileIsRefused() throws {
         _ = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
         let path = tool.store + "/data.mdb"
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))

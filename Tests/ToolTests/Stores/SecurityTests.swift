@@ -67,8 +67,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    /// Values, names and arguments have escapes, carriage returns and 8-bit controls. Only files of values (CSV, TSV,
-    /// exports) keep these characters.
+    /// Values, names and arguments have escapes, carriage returns and 8-bit controls.
     @Test func tablesJSONAndErrorsHaveNoControlCharacters() throws {
         let evil = "\u{1B}[31m\u{9B}2J\u{7F}\r\u{8}%@%n%s\u{2028}"
         let json = try #require(

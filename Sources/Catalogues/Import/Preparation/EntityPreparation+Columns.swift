@@ -44,7 +44,7 @@ extension EntityPreparation {
             if isEmpty { continue }
             throw ImportError.otherType(entity: entity, attribute: name, stored: attribute.type, given: type)
         }
-        // For an entity with objects, the writer reports a key that isn't unique.
+        // For an entity that stays, the writer reports a key that isn't unique.
         if isEmpty, let key, stored.slot(of: key).map({ !stored.attribute(at: $0).isUnique }) ?? true { differs = true }
         return differs
     }

@@ -8,7 +8,7 @@ extension EntityPreparation {
 
     /// Creates the entities that relations name and the store lacks, if the request says so; otherwise throws.
     func prepareRelated() throws {
-        // All relations are checked first, so that a refused request creates no entity.
+        // All relations are checked first, so that no entity is created if one of them is refused here.
         for relation in request.relations { try requireUnique(relation) }
         for relation in request.relations where relation.entity != entity {
             if try container.model().entity(named: relation.entity) != nil { continue }

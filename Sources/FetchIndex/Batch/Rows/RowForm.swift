@@ -7,7 +7,8 @@ package struct RowForm {
     /// The source of a slot's value. It doesn't contain the attribute's description, because copying the description
     /// for each row would cost more than the row's other work.
     package enum Source {
-        /// A null, because the attribute was removed, is a reference, or has neither a column nor a default value.
+        /// A null, because the slot was removed or belongs to a relationship, or because the attribute has neither a
+        /// column nor a default value.
         case null
         /// The index of a default value in `defaultValues`. If this case had the value itself, each row would retain
         /// it.

@@ -28,8 +28,8 @@ package struct EntityExport {
     package let relationships: [Relationship]
     /// The store that the file names as the giver of its object numbers: the store that this store was filled from or
     /// is a copy of, until this store allocates numbers itself; afterwards this store. It's the same for all entities,
-    /// because the file of an entity names objects of other entities. Nil if the entity has no relationships or the
-    /// store has no identifier.
+    /// because the file of an entity names objects of other entities. Nil if no relationship involves the entity, or if
+    /// the store has no identifier.
     package let numbersOrigin: UUID?
     private let container: PersistentContainer
     private let snapshot: Snapshot
@@ -58,7 +58,7 @@ package struct EntityExport {
         return try givers.first { try snapshot.followsWholly($0) }?.store ?? own
     }
 
-    /// Whether objects are exported with their numbers, because other objects may be related to them.
+    /// Whether objects are exported with their numbers, because a relationship involves the entity.
     package var hasNumbers: Bool { entity.links != nil }
 
     /// The stored model. `Relationship.destination`, and the record keys of linked objects, contain its entity numbers.

@@ -21,8 +21,8 @@ extension PersistentContainer {
     /// Writes a report of the process that follows the source, for `info`. Errors are ignored.
     package func setSourceStatus(_ status: SourceStatus) { store.setSourceStatus(status) }
 
-    /// Takes the lock of the process that follows a source for a store. Returns nil if another process holds the lock.
-    /// Throws `SystemError`.
+    /// Takes the lock of the process that follows a source for a store. Returns nil if the lock is held. Throws
+    /// `SystemError`.
     package static func lockForFollowing(storeAt path: String) throws -> FolderLock? {
         try FolderLock(StoreFiles.followLock, inFolder: path, until: .now)
     }

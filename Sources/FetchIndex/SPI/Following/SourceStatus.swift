@@ -61,7 +61,7 @@ extension Store {
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
             let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
         else { return }
-        // A single call writes the whole file, so that a reader doesn't get half of a report.
+        // A single call writes the whole file, so that a reader usually doesn't get half of a report.
         let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)
         let descriptor = file.descriptor
         _ = bytes.withUnsafeBytes { bytes in

@@ -4,7 +4,8 @@ const part = id => document.getElementById(id);
 const grouped = number => number.toLocaleString("en-US");
 const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-// Sends a request to the server. Returns an object if the answer is JSON, otherwise its text. Throws an Error for an answer with an error.
+// Sends a request to the server. Returns an object if the answer is JSON, otherwise the answer's text. Throws an Error
+// for an answer with an error.
 async function ask(path, values = {}) {
   const query = Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const response = await fetch(query ? `${path}?${query}` : path, { cache: "no-store" });
@@ -37,7 +38,7 @@ function paced(work, pause = 1000) {
   const run = async () => {
     if (isBusy) { isWanted = true; return; }
     isBusy = true; isWanted = false;
-    try { await work(); } catch { /* the "problem" event reports it */ }
+    try { await work(); } catch { /* the "problem" event tells of a missing store */ }
     setTimeout(() => { isBusy = false; if (isWanted) run(); }, pause);
   };
   return run;

@@ -1,6 +1,6 @@
 "use strict";
 
-// A list of any number of rows. It reads and draws only the rows near those on the screen.
+// A list of many rows. It reads and draws only the rows near those on the screen.
 //
 // Browsers limit the height of elements. In lists that need more than mostHeight, rows near both ends have their true
 // places in the scrolled height, and the rows between share the rest of it. Small steps of the wheel move by true rows

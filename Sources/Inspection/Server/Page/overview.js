@@ -59,7 +59,8 @@ const overview = {
     return known;
   },
 
-  // Scrolls to the card of a cache. Cards above it grow when they are loaded; the browser's scroll anchoring compensates for that.
+  // Scrolls to the card of a cache. Cards above it grow when they are loaded; browsers with scroll anchoring compensate
+  // for that.
   show(name) { this.caches.get(name)?.card.scrollIntoView(); },
 
   watch: new IntersectionObserver(entries => {

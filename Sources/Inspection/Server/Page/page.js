@@ -24,10 +24,10 @@ function listen(isAgain) {
   on("caches", update => overview.update(update));
   on("store", () => overview.refreshStore());
   on("rows", change => browser.changed(change).catch(error => browser.fail(error)));
-  events.onerror = () => showProblem("fetchindex browse has ended or does not answer: start it again, and open the address that it prints.");
+  events.onerror = () => showProblem("fetchindex browse does not answer. If it has ended, start it again, and open the address that it prints.");
   events.onopen = () => {
     showProblem();
-    // Events during the interruption were lost.
+    // Events during the interruption may have been lost.
     if (isAgain) {
       overview.refreshStore();
       if (browser.name !== undefined) browser.read();

@@ -1,6 +1,6 @@
 "use strict";
 
-// The search through the rows of the shown cache. Each request searches a part of the rows.
+// The search through the rows of the shown cache. A request may search only a part of the rows.
 const search = {
   most: 200,
   // The number of the current search; answers to earlier searches are ignored.

@@ -3,9 +3,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// A shortened sort key of a value: the first 32 bytes of the value's sort key within its type, padded with zero bytes,
-/// as four big-endian numbers. A greater value doesn't have a lesser bound key, but different values may have the same
-/// one.
+/// A shortened sort key of a value: bytes that sort like the values of its type, cut or padded with zero bytes to 32
+/// bytes, as four big-endian numbers. A greater value doesn't have a lesser bound key, but different values may have
+/// the same one.
 struct BoundKey: Comparable {
     static let length = 32
     static let least = BoundKey()

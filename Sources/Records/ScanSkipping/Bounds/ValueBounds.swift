@@ -7,7 +7,7 @@ package import FetchIndexValues
 package struct ValueBounds: Equatable, Sendable {
     /// The type of the values; nil if the bounds are unknown.
     private(set) var type: ValueType?
-    /// The least key. If no object has a value, it's greater than `greatest`.
+    /// The least key. If no value has been included, it's greater than `greatest`.
     private var least = BoundKey.greatest
     private var greatest = BoundKey.least
     private var hasNull = false

@@ -5,15 +5,14 @@ internal import FetchIndexValues
 /// Writing a column takes as long as changing several objects, so it's written once for many changes; until then, the
 /// changed places are listed here.
 struct CodedPlaces: Equatable {
-    /// The maximum number of changed places. If there are more, the columns are rebuilt.
+    /// The maximum number of changed places. If there are more, all codes become invalid.
     static let mostChanges = 512
 
     /// The slots that have columns.
     private(set) var slots: [Int] = []
     /// The places below this one have codes.
     private(set) var end = 0
-    /// The places, below `end`, of objects that were inserted, changed or deleted after the columns were written, in
-    /// ascending order.
+    /// The places below `end` whose codes are no longer valid, in ascending order.
     private(set) var changed: [UInt16] = []
 
     init() {}
@@ -50,7 +49,7 @@ struct CodedPlaces: Equatable {
 
     // MARK: Bytes
 
-    /// Appends the places to a zone's bytes. Appends no bytes if no place has a code, as in zones of version 11.
+    /// Appends the places to a zone's bytes. Appends no bytes if `end` is 0, as in zones of version 11.
     func append(to bytes: inout [UInt8]) {
         if end == 0 { return }
         for numbers in [slots, changed.map(Int.init)] {

@@ -4,7 +4,7 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension Entity {
-    /// The slots that have columns: the slots of text attributes, except attributes that are unique alone.
+    /// The slots that may have columns: the slots of text attributes, except attributes that are unique alone.
     var columnSlots: [Int] { attributeSlots.filter { type(at: $0) == .string && uniqueConstraint(ofSlot: $0) == nil } }
 }
 
@@ -32,8 +32,8 @@ struct OpenColumns {
 
 extension StoreWriter {
     /// Replaces the columns of a zone in which the object numbers below `next` are allocated. Builds them from the
-    /// zone's records, unless `built` has them. If a record is damaged, the zone gets no columns. Returns the places
-    /// for which the new columns have codes. O(numbers of a zone).
+    /// zone's records, unless `built` has them. If a record that is read is damaged, the zone gets no columns. Returns
+    /// the places for which the new columns have codes. O(numbers of a zone).
     func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
         try deleteColumns(of: key)
         let end = key.usedLength(next)
@@ -56,7 +56,7 @@ extension StoreWriter {
         return CodedPlaces(slots, end: end)
     }
 
-    /// Reads the records of a zone into column builders. Returns false if a record is damaged.
+    /// Reads the records of a zone into column builders, until all have given up. Returns false at a damaged record.
     private func read(_ key: ZoneKey, _ entity: Entity, into builders: inout [TextColumnBuilder]) throws -> Bool {
         let missing = entity.missingValues
         let numbers = key.numbers

@@ -41,7 +41,7 @@ struct TextColumn: ~Escapable {
         let start = reader.offset
         let codes = reader.bytes.extracting(start..<reader.bytes.byteCount)
         guard codeLength == 1 || codeLength == 2, codes.byteCount == count * codeLength, textCount <= Self.mostTexts
-        else { throw StoreError.corrupted("\(key.name) does not have one code for each object number") }
+        else { throw StoreError.corrupted("\(key.name) is malformed") }
         self.codes = codes
         texts = reader.bytes
     }

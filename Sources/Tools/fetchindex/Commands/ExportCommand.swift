@@ -15,10 +15,11 @@ struct ExportCommand: ParsableCommand {
 
             If the entity has relationships, or is the destination of one, the column @id has the number of each object. The \
             column of a relationship has the numbers of related objects, with positions if they are ordered: 12, Entity:12, \
-            12@c0ff. The last column, @store, identifies the store that assigned the numbers, so that `import` never mistakes \
-            them for another store's. If an attribute has one of these names, the column's name has one more @. Importing the files of all \
-            entities into an empty store of the same model gives an equal store. Only one of the two sides of a relationship \
-            is exported: the to-one side or, if it is many-to-many, the first one.
+            12@c0ff. The last column, @store, identifies the store that assigned the numbers, so that `import` can \
+            tell them from another store's. If an attribute has one of these names, the column's name has one more @. \
+            Importing the files of all entities into an empty store of the same model restores the objects and their \
+            links. Only one of the two sides of a relationship is exported: the to-one side or, if it is many-to-many, \
+            the first one.
             """)
 
     @OptionGroup var store: StoreArgument

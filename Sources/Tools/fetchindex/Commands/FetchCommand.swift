@@ -7,9 +7,9 @@ struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Fetch sections and rows, from a named cache if one is given.",
         discussion: """
-            --output table is for people and prints the first sections and rows. json prints all sections and rows in one \
-            document. jsonl, csv and tsv print all rows, in the form that `import` reads, or all sections if --sections-only is \
-            given. Output is written while rows are read.
+            --output table is for people and, by default, prints the first sections and rows. json prints sections and \
+            rows in one document. jsonl, csv and tsv print rows, in the form that `import` reads, or sections if \
+            --sections-only is given. Output is written while rows are read.
 
             If --cache is given without a request, the request is the cache's own. If another request is given, it replaces the \
             cache, unless the cache is locked (`cache lock`). If --require doesn't accept the outcome, the exit code is 4, no \
@@ -46,7 +46,7 @@ struct FetchCommand: ParsableCommand {
         parsing: .unconditional, help: "Print only the section with this name; --offset and --limit count its rows.")
     var inSection: String?
     @Flag(help: "Print no rows.") var sectionsOnly = false
-    @Flag(help: "Instead of rows, print how they are found: the plan, and the numbers of rows read and matched.")
+    @Flag(help: "Instead of sections and rows, print the plan, and the numbers of rows read and matched.")
     var explain = false
     @Option(help: "A table for people, JSON for programs, or only rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
@@ -110,8 +110,8 @@ struct FetchCommand: ParsableCommand {
             }
             let columns = try columns(of: order)
             let range = try range(of: order, definition)
-            // Finds damage of the cache before anything is printed: a damaged cache is rebuilt, and this body is called
-            // again.
+            // Looks for damage of the cache before anything is printed: a cache that is found damaged is rebuilt, and
+            // this body is called again.
             try order.prove(sections: range.sections, rows: range.rows)
             do {
                 try print(order, outcome, definition, range, columns)

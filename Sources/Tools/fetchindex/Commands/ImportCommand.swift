@@ -119,7 +119,7 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func request() throws -> ImportRequest {
-        // Only CSV has delimiters, so `--delimiter` implies the format.
+        // `--delimiter` is only for CSV, so it implies the format.
         guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
             throw ValidationError("The name \(file) does not show the file's format; pass --format csv, tsv or jsonl.")
         }

@@ -43,7 +43,7 @@ extension ImportRequest.Relation {
 }
 
 extension CatalogueInput {
-    /// Parses `--delimiter`: the word tab, or the character.
+    /// Parses `--delimiter`: the word tab, \t, or the character.
     static func delimiter(option text: String, _ format: CatalogueFormat) throws -> UInt8 {
         if format != .csv { throw ValidationError("--delimiter is for CSV, not for \(format.rawValue).") }
         let text = ["tab": "\t", "\\t": "\t"][text] ?? text

@@ -42,16 +42,17 @@ struct ChangeReport: Encodable {
     struct RowEvent: Encodable {
         let kind: String
         let id: UInt64
-        /// The object's first unique value; left out if the entity has no unique attribute, or if the value is no longer known.
+        /// The object's first unique value; left out if it's unknown, for example because the entity has no unique
+        /// attribute.
         var key: JSONValue?
         /// The object's entity. In the batches of `apply`, nil for objects of the request's own entity.
         let entity: String?
         /// Whether the object's entity is a subentity of the request's entity.
         let isOfSubentity: Bool
-        /// All values before the change; nil for a new object, or if they are no longer known. In the batches of `apply`,
-        /// only deleted objects have them.
+        /// All values before the change; nil for a new object, or if they aren't known. In the batches of `apply`, only
+        /// deleted objects have them.
         var old: [String: JSONValue]?
-        /// All values after the change; nil for a deleted object, and in the batches of `apply`.
+        /// All values after the change; nil in the batches of `apply`, for a deleted object, and if they can't be read.
         var new: [String: JSONValue]?
         var from: [Int]?
         var to: [Int]?

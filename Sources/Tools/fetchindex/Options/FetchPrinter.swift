@@ -179,7 +179,7 @@ extension [Aggregate<ManagedObject>] {
     }
 }
 
-/// Prints the result of a fetch as tables: one of sections, one of rows.
+/// Prints the result of a fetch as a summary and tables.
 struct FetchTablePrinter {
     let order: FetchedOrder
     let definition: OrderDefinition
@@ -225,8 +225,8 @@ struct FetchTablePrinter {
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
-        // If an attribute is called "section", "row" or "entity", the table's own column of that name gets another
-        // title.
+        // If a column of values is called "section", "row" or "entity", the table's own column of that name gets
+        // another title.
         func title(_ name: String, _ other: String) -> String { columns.contains { $0.name == name } ? other : name }
         var table = TextTable(
             [

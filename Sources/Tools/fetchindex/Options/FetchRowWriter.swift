@@ -22,7 +22,8 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Writes rows of an order as a catalogue. Writes out each 256 KiB, so that the rows aren't collected in memory.
+/// Writes rows of an order as a catalogue. Writes out the bytes whenever 256 KiB or more are collected, so
+/// that memory needn't hold all rows.
 struct FetchRowWriter {
     let order: FetchedOrder
     let format: CatalogueFormat

@@ -1,7 +1,7 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// The report of `fetch --explain`: the way in which rows were found, and the number of records that were read for it.
+/// The report of `fetch --explain`: the way in which rows were found, and the number of records to read for it.
 struct PlanReport: Encodable {
     struct Plan: Encodable {
         /// The way in which the rows were found: scan, order, uniqueKey, related or identifiers; cache if the fetch's
@@ -11,8 +11,8 @@ struct PlanReport: Encodable {
         var attribute: String?
         /// The number of looked-up values or ranges of the attribute.
         var lookUps: Int?
-        /// The number of records that were read to find the rows, an upper bound if a scan ended at the limit. For a
-        /// cache that was caught up, the number of its rows that changed.
+        /// The number of records to read for the rows: by the plan, the maximum, or an estimate if a scan skips
+        /// records; 0 for a hit; for a rebuilt cache, all; for a cache that was caught up, its changed rows.
         let rowsRead: Int
         /// The number of the entity's records, with those of its subentities if they are fetched.
         let rowCount: Int

@@ -9,8 +9,9 @@ struct RelationshipChanges {
     private let renamed: [String: String]
     private let dropped: Set<String>
 
-    /// Takes the names of relationships out of `rename` and `drop`; the caller treats the others as names of attributes.
-    /// Throws for changes that aren't allowed.
+    /// Takes the names of relationships out of `rename` and `drop`; the caller treats the others as names of
+    /// attributes. Throws for an inherited relationship, for one that is both renamed and dropped, and for a new name
+    /// that the entity already has.
     init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) throws {
         func isRelationship(_ name: String) -> Bool { entity.relationships.contains { $0.name == name } }
         self.entity = entity
@@ -63,8 +64,8 @@ struct RelationshipChanges {
         }
     }
 
-    /// Returns a stored entity's uniqueness constraints without removed relationships, with the new names of renamed
-    /// ones.
+    /// Returns a stored entity's uniqueness constraints, except those that contain a removed relationship, with the new
+    /// names of renamed ones.
     func uniqueLists(of other: Entity) -> [[String]] {
         let removed = removed(from: other)
         return other.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }.map { names in
@@ -72,7 +73,8 @@ struct RelationshipChanges {
         }
     }
 
-    /// Returns a stored entity's indexes without removed relationships, with the new names of renamed ones.
+    /// Returns a stored entity's indexes, except those that contain a removed relationship, with the new names of
+    /// renamed ones.
     func indexes(of other: Entity) -> [Index] {
         let removed = Set(removed(from: other))
         return other.indexes.filter { !$0.keys.contains { removed.contains($0.attribute) } }.map { index in

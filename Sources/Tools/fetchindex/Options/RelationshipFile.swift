@@ -26,7 +26,8 @@ struct RelationshipFile: Codable {
         maxCount = relationship.maxCount > 0 ? relationship.maxCount : nil
     }
 
-    /// Returns the relationship. If it isn't valid, throws an error of one sentence that names the file at `path`.
+    /// Returns the relationship. If the delete rule is unknown, or if a to-many relationship has no inverse, throws an
+    /// error of one sentence that names the file at `path`.
     func relationship(of entity: String, _ path: String) throws -> RelationshipDescription {
         let rules: [String: DeleteRule] = [
             "nullify": .nullify, "cascade": .cascade, "deny": .deny, "noAction": .noAction,

@@ -10,7 +10,7 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct OutputOption: ParsableArguments {
-    @Option(help: "A table for people, or JSON for programs.")
+    @Option(help: "Text for people, or JSON for programs.")
     var output = OutputFormat.table
 
     var isJSON: Bool { output == .json }
@@ -89,7 +89,9 @@ struct RequestOptions: ParsableArguments {
     var sectionOrder: String?
 
     @Option(
-        help: "Aggregates of sections: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), separated by commas.")
+        help:
+            "Aggregates of sections, or of all rows: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), separated by commas."
+    )
     var aggregate: String?
 
     @Flag(inversion: .prefixedNo, help: "Include objects of the entity's subentities.")

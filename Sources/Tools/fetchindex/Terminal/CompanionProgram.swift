@@ -1,7 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// A program of this package, in the tool's folder, for commands that few users need and that link libraries which the
-/// tool doesn't.
+/// A program of this package, in the tool's folder, for a command that needs libraries which the tool doesn't link.
 struct CompanionProgram {
     let name: String
     /// A description of the program, for the message that it is missing.

@@ -2,8 +2,8 @@ internal import FetchIndex
 internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
-/// Appends values as JSON to bytes. Escapes control and hidden characters of texts, so that a text can't control a
-/// terminal or deceive its reader.
+/// Appends values as JSON to bytes. Escapes control and hidden characters of texts, because they could control a
+/// terminal or deceive a reader.
 enum JSONText {
     private static let quotation = UInt8(ascii: "\"")
 

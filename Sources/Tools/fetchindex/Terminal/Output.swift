@@ -17,10 +17,11 @@ enum Output {
     /// The `errno` of the first failed write. One thread writes at a time: a command, or the delegate that it calls.
     nonisolated(unsafe) private static var firstFault: Int32 = 0
 
-    /// Writes a line for people. Texts from stores and files may contain line ends, so callers pass them as `visible`.
+    /// Writes a line for people. Texts from stores and files may contain line ends, so callers should pass them as
+    /// `visible`.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
 
-    /// Writes the buffered output. Throws if this or an earlier write failed, so that lost output never ends with exit code 0.
+    /// Writes the buffered output. Throws if this or an earlier write failed, so that the exit code isn't 0 then.
     static func flush() throws {
         errno = 0
         guard fflush(stdout) == 0, ferror(stdout) == 0 else {
@@ -30,8 +31,8 @@ enum Output {
         }
     }
 
-    /// Like `flush`, but also syncs standard output to disk if it is a file. A cache whose changes are printed is
-    /// caught up only after this returns.
+    /// Like `flush`, but also syncs standard output to disk if it is a file. `fetch`, `changes` and `watch`
+    /// store the caught-up order of a cache after this.
     static func settle() throws {
         try flush()
         // Pipes and terminals can't be synced.

@@ -14,7 +14,7 @@ struct TextTable {
 
     private static let maximumCellWidth = 48
     private static let gap: [UInt8] = [0x20, 0x20]
-    /// The number of rows collected before the first is printed.
+    /// The maximum number of rows that are collected before the first is printed.
     private static let sampledRows = 500
 
     /// The bytes of a cell as they are printed, and the number of terminal columns that they take.

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// An upsert keeps the links of the new object and those of the stored object.
+/// Upserts of objects that have links.
 @Suite struct LinkUpsertTests {
     private let store: LiveStore
     private let context: ManagedObjectContext

@@ -1,8 +1,8 @@
 import FetchIndex
 import FetchIndexTestSupport
 
-/// A random model of entities with relationships. Each entity has the attributes `value` and `name`; some entities are
-/// subentities.
+/// A random model of entities with relationships. Each entity has the attributes `value` and `name`; some entities may
+/// be subentities.
 struct GraphShape {
     struct Side {
         let entity: Int
@@ -11,7 +11,7 @@ struct GraphShape {
         let isMany: Bool
         let isOrdered: Bool
         let rule: DeleteRule
-        /// The index of the other side.
+        /// The index of the inverse relationship's side.
         let inverse: Int
     }
 

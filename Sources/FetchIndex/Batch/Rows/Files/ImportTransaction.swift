@@ -26,8 +26,8 @@ package struct ImportTransaction {
     /// The number of related objects that each column had inserted when the transaction began.
     private var created: [Int]
 
-    /// The maximum number of waiting rows. If more links than this wait for later rows, the links whose rows have
-    /// arrived are made before a commit.
+    /// The maximum number of waiting rows. If more links than this wait, those that can be made are made before a
+    /// commit.
     private static let mostWaiting = 1000
 
     /// `columns` are the columns of related objects. If `resolvesInFile`, an object number names the row of the file
@@ -115,8 +115,8 @@ package struct ImportTransaction {
             try write(last, { throw $1 }, done)
             writer.countUnchanged(all.records.count - last.records.count)
         } catch let error as StoreError where error.isOfValues {
-            // Only all rows together can be written: for example, one row takes a unique value that an earlier row,
-            // which was left out, released.
+            // Perhaps only all rows together can be written: for example, one row takes a unique value that an earlier
+            // row, which was left out, released.
             rollBack()
             try write(all, refused, done)
         }

@@ -8,7 +8,7 @@ struct RowLinker {
     /// missing or, in a one-to-one relationship, already linked.
     private var missing = WaitingLinks<MissingLink>()
     /// The object numbers of written rows, by the giver and the number in the file. Empty unless `resolvesInFile`.
-    /// Takes 16 bytes and more for each row.
+    /// Takes 16 bytes and more for each row with a number.
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
     private let owner: NumberOwner
     private let resolvesInFile: Bool

@@ -87,8 +87,8 @@ package final class KeyedRowWriter {
             var object = try found(table, oldKey)
             // Both keys may have the same object, because 0.0 and -0.0 are the same key.
             if oldKey != row.key, let holder = try found(table, row.key), holder != object {
-                // Two objects have the keys only while the copied rows are newer than the streamed rows, because keys
-                // are unique in each state of the source.
+                // Two objects can have the keys while the copied rows are newer than the streamed rows. In each state
+                // of the source, keys are unique.
                 if let object { try delete(object, table) }
                 object = holder
             }
@@ -111,7 +111,7 @@ package final class KeyedRowWriter {
         counts.add(outcome)
     }
 
-    /// Deletes the object that has a key, if any. O(log n), also for each object that refers to it.
+    /// Deletes the object that has a key, if any. O(log n), and O(log n) more for each object that refers to it.
     package func delete(key: Value, _ table: RowTable) throws {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
@@ -171,7 +171,7 @@ package final class KeyedRowWriter {
         try writer.update(object, record.span.bytes)
     }
 
-    /// Links all objects that have a foreign key but no reference for it. If the named object is missing, the object
+    /// Links the objects that have a foreign key but no reference for it. If the named object is missing, the object
     /// with the foreign key waits. O(n), and O(log n) for each linked object.
     package func linkAll(_ table: RowTable) throws {
         try withPublicErrors {

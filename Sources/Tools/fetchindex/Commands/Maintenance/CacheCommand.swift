@@ -21,7 +21,7 @@ struct CacheReport: Encodable {
     let locked: Bool
     let changesBehind: Int?
     /// The last commit that the cache's exact reader, such as `changes`, has received, or the commit of a rebuild that
-    /// it hasn't received; nil if it has received everything.
+    /// it hasn't received; nil if nothing is unread.
     let unreadSince: UInt64?
     let commit: UInt64?
     let entity: String?
@@ -38,7 +38,7 @@ struct CacheReport: Encodable {
     let builds: Int?
     let catchUps: Int?
     let hits: Int
-    /// The time of the first build, in ISO 8601.
+    /// The time at which the cache was created, in ISO 8601.
     let created: String?
     /// The time of the last update, in ISO 8601.
     let updated: String?
@@ -253,7 +253,7 @@ struct CacheRebuildCommand: ParsableCommand {
 
 struct CacheMaintainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "maintain", abstract: "Let every writer maintain a cache, so that it is never behind.",
+        commandName: "maintain", abstract: "Let every writer maintain a cache, so that it does not fall behind.",
         discussion: "Writes that change a maintained cache cost more. Indexes are always maintained.")
 
     @OptionGroup var store: StoreArgument

@@ -4,10 +4,10 @@ internal import FetchIndexInspection
 
 struct CacheLockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lock", abstract: "Protect a cache from being replaced by another request, and from deletion.",
+        commandName: "lock", abstract: "Protect a cache from another request, and from `cache delete`.",
         discussion: """
-            A fetch with another request under the name of a locked cache is an error, and so is deleting the cache. A locked \
-            cache is still caught up, and rebuilt for its own request.
+            A fetch with another request under the name of a locked cache is an error, and so is `cache delete`. A locked \
+            cache is still caught up, and rebuilt for its own request. `model drop-entity` deletes it with its entity.
             """)
 
     @OptionGroup var store: StoreArgument
