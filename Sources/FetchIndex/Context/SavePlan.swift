@@ -105,6 +105,8 @@ struct SavePlan {
         /// Stored objects that this save has inserted, or that have taken a new object's values. If another new object
         /// has one of their unique values, the save fails under any policy, unless both are join objects.
         var taken: Set<RecordKey> = []
+        /// The slots that new objects have set in stored objects.
+        var merged: [RecordKey: Set<Int>] = [:]
         /// New objects whose insertion has begun. They may refer to each other in a cycle.
         var begun: Set<RecordKey> = []
         /// New objects of a cycle that are inserted first, because their keys are part of other objects' unique values.
@@ -165,7 +167,15 @@ struct SavePlan {
     ) throws {
         switch action {
         case .update(let record, let old):
-            var new = progress.keys.isEmpty ? record : try object.record(record, with: progress.keys).record
+            var new = record
+            if let slots = progress.merged[object.key] {
+                // A new object's values were written to this object first. They stay, and the two writes are combined.
+                let own = Set(object.changes.keys).subtracting(slots)
+                new = object.assembled(over: try writer.copy(of: object.key), slots: own)
+                progress.written.records.removeAll { $0.object === object }
+                progress.written.edits?.removeAll { $0.object == object.key }
+            }
+            if !progress.keys.isEmpty { new = try object.record(new, with: progress.keys).record }
             try named(object) { _ = try writer.update(object.key, new.span.bytes) }
             new = try stored(new, of: object, as: object.key, in: writer)
             if old != new { progress.written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
@@ -260,6 +270,7 @@ struct SavePlan {
     ) throws {
         guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
         progress.written.hasUpserts = true
+        progress.merged[key] = object.givenSlots
         for slot in object.givenSlots where object.changes[slot] == nil {
             object.changes[slot] = object.value(at: slot)
         }

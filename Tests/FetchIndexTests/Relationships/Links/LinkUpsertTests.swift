@@ -42,6 +42,27 @@ import Testing
         #expect(found[0].email == "ann@example.org" && found[0].buddy === found[1] && found[1].buddy === found[0])
     }
 
+    /// The stored object's own edit refers to a new object, so it's written after the upsert.
+    @Test func anUpsertOfAnEditedObjectKeepsTheEditAndTheNewValues() throws {
+        let ann = context.person("ann")
+        try context.save()
+        let controller = try FetchedResultsController(
+            fetchRequest: FetchRequest<Club.Person>(sortKeys: [SortKey("email"), SortKey("name")]), context: context,
+            cacheName: "by email")
+        try controller.performFetch()
+        context.onUniqueConflict = .update
+        ann.buddy = context.person("bob")
+        ann.email = "old@example.org"
+        context.person("ann").email = "new@example.org"
+        try context.save()
+        #expect(controller.snapshot.objectIDs.flatMap { $0 } == [try #require(ann.buddy).objectID, ann.objectID])
+        #expect(try store.container.verifyCache("by email") == [])
+        let other = store.container.newContext()
+        let found = try other.fetch(FetchRequest<Club.Person>(sortKeys: [SortKey("name")]))
+        #expect(found.map(\.name) == ["ann", "bob"] && found[0].buddy === found[1])
+        #expect(found[0].email == "new@example.org" && ann.email == "new@example.org")
+    }
+
     @Test func linksToANewObjectAndToTheObjectThatItUpdatesBecomeOneLink() throws {
         let ann = context.person("ann")
         let stored = context.team("x", ann)
