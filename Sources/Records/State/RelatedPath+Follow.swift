@@ -162,14 +162,10 @@ extension RelatedPath {
     private func concerns(_ change: RecordChange) throws -> Bool {
         guard let slots = reads[change.object.entity] else { return false }
         guard let old = change.old, let new = change.new else { return true }
-        let (before, after) = (try RecordView(old.span.bytes), try RecordView(new.span.bytes))
-        return try slots.contains { slot in
-            switch (try before.range(of: slot), try after.range(of: slot)) {
-            case (nil, nil): false
-            case (let left?, let right?): !before.bytes(left).isEqual(to: after.bytes(right))
-            default: true
-            }
-        }
+        let missing = ends?[change.object.entity]?.missingValues ?? []
+        let before = try RecordView(old.span.bytes, missing: missing.span.bytes)
+        let after = try RecordView(new.span.bytes, missing: missing.span.bytes)
+        return try slots.contains { try !before.isEqual(to: after, at: $0) }
     }
 }
 

@@ -1,6 +1,7 @@
 import FetchIndex
 import FetchIndexPlatform
 import FetchIndexLMDB
+import Foundation
 import FetchIndexModels
 import FetchIndexRecords
 import FetchIndexTestSupport
@@ -161,6 +162,48 @@ import Testing
         }
         #expect(kept == (writers, .hit))
         #expect(try container.verifyCache("writers") == [] && container.verifyCache("max") == [])
+    }
+
+    /// The record of the object at the path's end is older than the attribute, so it lacks the default value.
+    @Test func settingAnAddedAttributeToNullMovesTheRowsOfTheObject() throws {
+        let folder = TemporaryFolder()
+        func open(adding added: [AttributeDescription]) throws -> PersistentContainer {
+            let name = AttributeDescription("name", .string)
+            let team = Entity(
+                "Team", [name] + added,
+                relationships: [RelationshipDescription("players", toMany: "Player", inverse: "team")])
+            let player = Entity(
+                "Player", [name], relationships: [RelationshipDescription("team", toOne: "Team", inverse: "players")])
+            return try PersistentContainer(
+                at: URL(fileURLWithPath: folder.path), model: Model(entities: [team, player]),
+                migration: .freeChanges, durability: .none)
+        }
+        do {
+            let context = try open(adding: []).newContext()
+            for name in ["a", "b"] {
+                let (team, player) = (try context.insert("Team"), try context.insert("Player"))
+                (team["name"], player["name"]) = (.string(name), .string(name))
+                player.relate("team", to: team)
+            }
+            try context.save()
+        }
+        let container = try open(adding: [AttributeDescription("rank", .integer, defaultValue: .integer(5))])
+        let definition = OrderDefinition(entity: "Player", sortKeys: [SortKey("team.rank"), SortKey("name")])
+        func numbers() throws -> [UInt64] {
+            try container.withOrder(definition, PersistentContainer.OrderOptions(cacheName: "by rank")) { order in
+                var numbers: [UInt64] = []
+                try order.forEachRow { numbers.append($0.id.number) }
+                return numbers
+            }
+        }
+        #expect(try numbers() == [1, 2])
+        let context = container.newContext()
+        var request = FetchRequest<ManagedObject>(entityName: "Team")
+        request.predicate = try FetchPredicate("name == 'b'")
+        try #require(try context.fetch(request).first)["rank"] = .null
+        try context.save()
+        #expect(try numbers() == [2, 1])
+        #expect(try container.verifyCache("by rank") == [])
     }
 
     /// The object of a section is deleted, and its delete rule `noAction` leaves the references to it.
