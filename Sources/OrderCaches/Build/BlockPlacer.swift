@@ -29,7 +29,7 @@ final class BlockPlacer {
         related = builder.relatedState(of: reader, replacing: edits)
         self.edits = edits
         passed = builder.releasesPages ? PassedPages(of: reader.view) : nil
-        sorter = KeySorter(memoryBudget: budget, folder: reader.store.path, mostWanted: wanted.most)
+        sorter = KeySorter(memoryBudget: budget, folder: reader.store.sortingFolder, mostWanted: wanted.most)
         countsMembers = wanted.countsAll
         self.bound = bound
     }

@@ -123,7 +123,7 @@ package struct OrderBuilder {
         in nodes: any NodeStore, _ reader: StoreReader, _ forEachSortedKey: ((RawSpan) throws -> Void) throws -> Void
     ) throws -> SectionedOrder {
         var rows = TreeBuilder(in: nodes, summarizer: shape.summarizer)
-        let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: reader.store.path)
+        let sections = KeySorter(memoryBudget: memoryBudget / 4, folder: reader.store.sortingFolder)
         var headingsTree = TreeBuilder(in: nodes)
         var current = OpenSection(shape)
         func end(_ section: OpenSection) throws {

@@ -166,7 +166,7 @@ final class LMDBNodeStore: NodeStore {
             }
         }
         // One byte of each node is read first, so that the processor translates several page addresses in parallel.
-        for place in places { touched &+= place.value[0] }
+        for place in places where !place.value.isEmpty { touched &+= place.value[0] }
         for place in places {
             recentNodes[Self.index(of: place.node)] = place
             for offset in stride(from: 0, to: place.value.count, by: Self.cacheLine) { touched &+= place.value[offset] }

@@ -43,7 +43,7 @@ extension CacheEngine {
         defects += try LMDBNodeStore.inspectNodes(of: header.number, in: reader, reachable: reachable).defects
         guard defects.isEmpty else { return defects }
         guard let request = same else { return [] }
-        defects = try stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
+        defects = try stored.check(sortingIn: store.sortingFolder)
         guard defects.isEmpty else { return defects }
         let cache = CacheRequest(name: header.name, order: request, needsExactChange: true)
         switch try Self.assess(header, for: cache, in: reader) {
