@@ -41,7 +41,9 @@ package final class Connection {
                 code: isReplication ? Self.refusalCode(connection) : nil)
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        let settings = Self.settings + (serverVersion < 140_000 ? [] : ["idle_session_timeout = 0"])
+        var settings = Self.settings
+        if serverVersion >= 140_000 { settings.append("idle_session_timeout = 0") }
+        if serverVersion >= 170_000 { settings.append("transaction_timeout = 0") }
         for setting in settings { try execute("SET " + setting) }
     }
 
