@@ -12,6 +12,8 @@ package final class JSONLinesSource: RowSource {
     /// The types of the members in the sampled lines; text if no other type fits all values, or if all are null.
     package var types: [String: ValueType] { sampled.types }
     private var sampled: JSONTypes
+    /// Whether all lines of the file are blank.
+    private var isBlank = true
 
     package init(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws {
         self.input = input
@@ -24,7 +26,7 @@ package final class JSONLinesSource: RowSource {
             throw fault
                 ?? UnreadableFile(
                     path: input.path, reason: "has no objects with members in its first lines",
-                    isEmpty: true)
+                    isEmpty: isBlank)
         }
         columns = Set(types.keys).union(told.names).sorted()
         guard columns.count <= CatalogueInput.maximumColumns else { throw input.tooWide("the sample", line: 1) }
@@ -50,6 +52,7 @@ package final class JSONLinesSource: RowSource {
                 { line, number in
                     if number > Self.sampledLines && !told.areFoundInAllLines { throw Sampled() }
                     if line.isBlank { return }
+                    isBlank = false
                     do {
                         let known = members.names.count
                         try read(line, number, into: &members)
@@ -61,7 +64,7 @@ package final class JSONLinesSource: RowSource {
                         sampled.note(members)
                     } catch let error as BadInput { fault = fault ?? error }
                 }, tooLong: { fault = fault ?? $0 })
-        } catch is Sampled {}
+        } catch is Sampled { isBlank = false }
         return fault
     }
 

@@ -31,6 +31,16 @@ import Testing
         #expect(more.output.hasPrefix("1 row in "), "\(more.output)\(more.error)")
     }
 
+    @Test(arguments: ["{}\n{}\n", String(repeating: "\n", count: 1000) + "{\"id\":2}\n"])
+    func objectsThatTheSampleFindsNoMembersOfAreNotAnEmptyFile(text: String) throws {
+        let rows = try tool.file("rows.csv", "id,size\n1,2\n")
+        #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id").status == 0)
+        let lines = try tool.file("lines.jsonl", text)
+        let refused = try tool.run("import", tool.store, lines, "--entity", "Row", "--key", "id")
+        #expect(refused.status == 1, "\(refused.output)")
+        #expect(refused.error.contains("has no objects with members in its first lines"), "\(refused.error)")
+    }
+
     @Test func anEmptyEntityTakesTheKeyOfTheNextImport() throws {
         let header = try tool.file("header.csv", "id,size\n"), rows = try tool.file("rows.csv", "id,size\n1,x\n2,y\n")
         #expect(try tool.run("import", tool.store, header, "--entity", "Row").status == 0)
