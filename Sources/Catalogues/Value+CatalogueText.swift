@@ -1,8 +1,8 @@
 package import FetchIndexValues
 
-/// The texts of values in fields of catalogues. They are read back exactly, except those of NaNs with a payload, and of
-/// decimals for which `NumberText.isDecimal` is false. The texts equal `Value.description`, except for booleans, doubles
-/// (2.0 instead of 2), and some dates, such as those with fractions of a millisecond.
+/// The texts of values in fields of catalogues. They are read back exactly, except those of NaNs with a sign or a
+/// payload, and of decimals for which `NumberText.isDecimal` is false. The texts equal `Value.description`, except for
+/// booleans, doubles (2.0 instead of 2), and some dates, such as those with fractions of a millisecond.
 extension Value {
     /// Reads a field. Returns nil if the text isn't a value of the type, or if the type would change a number or a URL:
     /// for example, a double that wouldn't print the same digits again, or a decimal of more than 38 digits.

@@ -24,13 +24,13 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     /// owners in this process have closed it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
 
-    /// Whether the code is taken for damaged pages.
+    /// Whether the code is taken as a sign of damaged pages.
     package var isDamage: Bool {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether the code is taken for a failed write to a file. LMDB reports an incomplete write, for example on a full
-    /// disk, as EIO.
+    /// Whether the code is taken as a sign of a failed write to a file. LMDB reports an incomplete write, for example
+    /// on a full disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Identifies one object of a store. The store doesn't give the number of a committed object to another one, with the
-/// exceptions below.
+/// Identifies one object of a store. The store doesn't give the number of a committed object to another object of the
+/// same entity, with the exceptions below.
 ///
 /// An id contains the identifier of the store that gave its number, unless that store has none. `existingObject(with:)`
 /// of a store with another identifier refuses the id. So an id that was kept in a file leads to the same object or to
@@ -29,8 +29,8 @@ public struct ObjectID: Sendable {
     /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the
     /// original. It is nil if the store's identifier was missing or damaged when the store was opened, or if the id was
     /// read from a URI without an identifier. A store lacks one if a version of FetchIndex without identifiers created
-    /// it, until a transaction makes one. `existingObject(with:)` doesn't take an id without an identifier for an id of
-    /// another store.
+    /// it, until a transaction makes one. `existingObject(with:)` can't tell that an id without an identifier is
+    /// another store's.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
     /// The object's number within its entity, counted from 1. The number of a temporary id has a meaning only in its

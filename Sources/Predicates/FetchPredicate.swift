@@ -69,8 +69,8 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format. For a predicate that was parsed, it parses to an equal predicate, unless it has a NaN, or
-    /// is too long or nested too deeply: it may have more parentheses, for example, than the parsed format.
+    /// The canonical format. For a predicate that was parsed, this format parses to an equal predicate, unless it has a
+    /// NaN, or is too long or nested too deeply: it may have more parentheses, for example, than the parsed format.
     public var description: String { syntax.description }
 }
 

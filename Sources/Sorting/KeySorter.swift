@@ -1,9 +1,9 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// Sorts byte keys. Keys that exceed a memory budget are written to sorted runs on disk, which are merged at the end.
-/// Keys may be equal, but no key may be the beginning of a longer one. Several sorters can be filled on one thread
-/// each, and then merged.
+/// Sorts byte keys. If the keys exceed a memory budget, they are written to sorted runs on disk, which are merged at
+/// the end. Keys may be equal, but no key may be the beginning of a longer one. Several sorters can be filled on one
+/// thread each, and then merged.
 package final class KeySorter {
     /// A key in memory: eight of its bytes at the depth being sorted, and the offset of its length and bytes in the
     /// arena.

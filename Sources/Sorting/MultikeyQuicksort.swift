@@ -1,7 +1,8 @@
 internal import FetchIndexPlatform
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
-/// eight bytes of each key cached in its entry (Rantala's variant). So many comparisons don't read the keys themselves.
+/// eight bytes of each key cached in its entry (Rantala's variant). This saves many comparisons from reading the keys
+/// themselves.
 enum MultikeyQuicksort {
     typealias Entry = KeySorter.Entry
 

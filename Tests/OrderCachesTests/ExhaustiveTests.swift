@@ -8,7 +8,7 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 /// Edits of small lists: each row is deleted, updated, or moved into each gap, and new rows are inserted into each gap.
-/// Each edit is applied alone, and with each edit of another object in one batch.
+/// Each edit is applied alone, and in one batch with each edit of another object.
 @Suite struct ExhaustiveTests {
     /// The number of rows of the largest lists, which the environment variable FETCHINDEX_TEST_ROWS can set.
     static let rows = TestSettings.rows

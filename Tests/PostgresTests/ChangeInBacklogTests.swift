@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Tables change while the stream still has older rows of them, or while they are copied; and similar cases.
+/// Tables that change while the stream still has older rows of them, or while they are copied, and similar cases.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeInBacklogTests {
     private func requireEqual(_ followed: Followed, _ table: String, _ columns: String...) throws {
         let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })

@@ -21,8 +21,8 @@ extension ColumnTests {
         return bytes
     }
 
-    /// `check` reports each of these damages, and a repair mends it. Scans for a text read all matching objects; this
-    /// isn't tried with wrong codes under a right checksum.
+    /// `check` reports each of these kinds of damage, and a repair mends it. Scans for a text read all matching
+    /// objects; this isn't tried with wrong codes under a right checksum.
     @Test func damagedColumnsAreReportedAndRepaired() throws {
         try insert(9000)
         let key = TextColumnKey(ZoneKey(entity: 0, index: 0), slot: Self.kind)

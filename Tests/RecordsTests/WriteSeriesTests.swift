@@ -11,7 +11,7 @@ import Testing
         #expect(series.refusedCount > 0 && series.outcomeCount > 0, "seed \(seed)")
     }
 
-    /// The log has a random limit, which is set again after five transactions.
+    /// The log has a random limit, which is set anew after every five transactions.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func aLimitedLogHasExactlyTheChangesOfItsRemainingCommits(
         seed: UInt64
     ) throws {

@@ -24,7 +24,7 @@ import FetchIndexValues
     init() throws { test = try TestStore(model: Model(entities: [Self.entity])) }
 
     private func record(_ generator: inout SeededGenerator, near number: UInt64) throws -> [UInt8] {
-        // Keys and sizes are near those of neighbours.
+        // Keys and sizes are near those of neighbours, or null.
         var values = Self.entity.attributes.map { ZoneBoundsTests.value($0.type, &generator) }
         values[0] = .string("\(number)-\(UInt64.random(in: 0..<1 << 40, using: &generator))")
         values[1] = .integer(Int64(number) + Int64.random(in: 0...9, using: &generator))

@@ -6,8 +6,7 @@ import Testing
 
 @testable import FetchIndexBenchmarkPage
 
-/// Pages equal stored files, byte by byte. If FETCHINDEX_TEST_GOLDEN=FOLDER is
-/// set, the pages are written to that folder.
+/// Pages equal stored files. If FETCHINDEX_TEST_GOLDEN=FOLDER is set, the pages are written to that folder.
 @Suite struct GoldenTests {
     private static func url(_ name: String) throws -> URL {
         try #require(Bundle.module.url(forResource: "Golden", withExtension: nil)).appendingPathComponent(name)

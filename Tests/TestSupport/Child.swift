@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A program that runs beside the tests. Of descriptors, it inherits at most standard error. It blocks no signals. A
-/// `Process` of Foundation could inherit the pipes of tests that run at the same moment. A test that reads such a pipe
-/// to its end would then wait until the program ends.
+/// A program that runs beside the tests. Of their descriptors, it should inherit at most standard error. It blocks no
+/// signals. A `Process` of Foundation could inherit the pipes of tests that run at the same moment. A test that reads
+/// such a pipe to its end would then wait until the program ends.
 package final class Child {
     package struct NotStarted: Error { package let program: String }
 

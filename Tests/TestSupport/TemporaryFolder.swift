@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Whether options of the address or the thread sanitizer are set, as when the tests run under it. A sanitizer needs
-/// address space and files, so it fails if a test limits these for a process.
+/// Whether options of the address or the thread sanitizer are set, as by `Scripts/test-long`. A sanitizer needs address
+/// space and files, so it fails if a test limits these for a process.
 package let isUnderSanitizer = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
     ProcessInfo.processInfo.environment[$0] != nil
 }

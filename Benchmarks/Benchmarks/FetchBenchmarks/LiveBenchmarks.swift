@@ -87,8 +87,8 @@ private func durableSave(_ stores: Stores) {
     }
 }
 
-/// Measures an unsaved edit of one row until its change batch is delivered. For comparison, a durable save of one row
-/// without a controller.
+/// Measures an unsaved edit of one row until its change batch is delivered; for comparison, measures a durable save of
+/// one row without a controller.
 private func unsavedEdit(_ stores: Stores) {
     let rows = stores.rows
     nonisolated(unsafe) var scene: LiveScene?

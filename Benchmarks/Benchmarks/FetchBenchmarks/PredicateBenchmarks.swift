@@ -84,7 +84,7 @@ private func scan(_ stores: Stores, _ name: String, _ format: String, _ conditio
                 try Int64.fetchAll(
                     try database.cachedStatement(sql: "SELECT rowid FROM package NOT INDEXED WHERE \(condition)"))
             }
-            require(found == 0 || ids.count == found, "both must find as many rows: \(ids.count), \(found)")
+            require(found == 0 || ids.count == found, "both must find the same number of rows: \(ids.count), \(found)")
         }
     } setup: {
         queue = try stores.database()

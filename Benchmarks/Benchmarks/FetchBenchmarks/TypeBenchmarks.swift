@@ -6,7 +6,7 @@ import Stores
 // Comparisons of UUIDs, decimals and URLs, measured against comparisons of texts by the same operators; and merges into
 // contexts with many objects.
 
-/// Fetches the ids of the rows that match a comparison, by a scan. For comparison, a scan that compares a text.
+/// Fetches the ids of the rows that match a comparison, by a scan. Another scan compares a text.
 func typedScans(_ store: TypedStore) {
     let middle = TypedStore.uuid(store.rows / 2)
     let questions: [(String, Result<FetchPredicate, any Error>, Result<FetchPredicate, any Error>)] = [
@@ -41,8 +41,8 @@ private func textual(_ comparison: String, _ uuid: UUID) -> Result<FetchPredicat
     .init { try FetchPredicate("text \(comparison) %@", uuid.uuidString) }
 }
 
-/// Merges a change of one object, made in another context, into a context with all objects of the store. For
-/// comparison, the same into a context with 50 objects.
+/// Merges a change of one object, made in another context, into a context with all objects of the store; for
+/// comparison, merges it into a context with 50 objects.
 func merges(_ store: TypedStore) {
     for (side, count) in [("ours", store.rows), ("50 objects", 50)] {
         nonisolated(unsafe) var context: ManagedObjectContext?

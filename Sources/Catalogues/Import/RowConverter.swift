@@ -138,7 +138,7 @@ struct RowConverter {
         builder.appendInteger(number)
     }
 
-    /// Appends a double that prints the same digits again, or a number for which `NumberText.isDecimal` is true.
+    /// Appends a double that prints the same digits again, or a decimal for which `NumberText.isDecimal` is true.
     /// Doesn't make a `Value`. Returns false for other texts.
     private mutating func appendNumber(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
         let field = row[column]

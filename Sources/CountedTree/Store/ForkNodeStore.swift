@@ -11,7 +11,8 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
-    /// The number of the next new node, and the distance to the number after it; nil if the next number is `nextNode`.
+    /// The number of the next new node, and the distance to the number after it. If `numbering` is nil, the next
+    /// number is `nextNode`.
     private var numbering: (next: NodeNumber, step: NodeNumber)?
     /// The store that `base.another()` returned, kept for later calls of `another`.
     private var otherBase: (any NodeStore)?

@@ -34,7 +34,7 @@ public struct NamedCache: Equatable, Sendable {
 
     public let name: String
     public let state: State
-    /// Whether the cache belongs to an index or is a maintained cache, so that every writer catches it up.
+    /// Whether the cache belongs to an index or is a maintained cache: writers then catch it up.
     public let isMaintained: Bool
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public let isLocked: Bool

@@ -24,7 +24,7 @@ public struct CacheStatistics: Equatable, Sendable {
     public var name: String { cache.name }
     /// Whether the cache is current.
     public var isFresh: Bool { cache.isFresh }
-    /// Whether the cache belongs to an index or is a maintained cache, so that every writer catches it up.
+    /// Whether the cache belongs to an index or is a maintained cache: writers then catch it up.
     public var isMaintained: Bool { cache.isMaintained }
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public var isLocked: Bool { cache.isLocked }
@@ -65,8 +65,9 @@ public struct CacheOpening: Equatable, Sendable {
     public let date: Date
     public let kind: Kind
     public let milliseconds: Double
-    /// Whether the order was stored in the cache. If not, only the opening process had it, in memory, for example
-    /// because the store was opened read-only or another writer was busy.
+    /// Whether the order was stored in the cache. False if only the opening process had it, in memory, for example
+    /// because the store was opened read-only or another writer was busy. May also be false for an order that was
+    /// stored while a newer commit existed.
     public let isStored: Bool
     /// The commit from which the cache was caught up; nil if the cache was built. For an exact reader, it may be an
     /// earlier commit: the last one that the reader had received.

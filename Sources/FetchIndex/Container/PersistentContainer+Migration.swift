@@ -5,8 +5,8 @@ public import FetchIndexValues
 
 /// The changes that an opening may make in the stored model.
 public enum MigrationPolicy: Sendable {
-    /// Changes that rewrite no records (`ModelDifference.Verdict.free`). If any other change is needed, the opening
-    /// throws an error, and the store stays unchanged.
+    /// Changes with the verdict `ModelDifference.Verdict.free`, which rewrite no records. If any other change is
+    /// needed, the opening throws an error, and the store stays unchanged.
     case freeChanges
     /// All changes that can be made without a closure, including changes that read or write each record of an entity:
     /// another type, required values, unique values, indexes, derived attributes.

@@ -93,7 +93,7 @@ struct UndoStack {
         return group
     }
 
-    /// Replaces keys as `keys` maps them in the references of the recorded groups.
+    /// Replaces old keys by new ones in the references of the recorded groups. `keys` has the new keys by the old ones.
     mutating func renumber(_ keys: [RecordKey: RecordKey]) {
         guard !keys.isEmpty, isEnabled else { return }
         undoGroups = undoGroups.map { $0.map { $0.renumbered(keys) } }

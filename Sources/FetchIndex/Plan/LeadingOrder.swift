@@ -82,8 +82,8 @@ final class LeadingOrder {
         return names.count == 2 && names[1] == RelatedPath.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
-    /// The fresh caches with leading keys of exactly the given entities in a reader's state: the entity with its
-    /// subentities, or the entity alone. O(caches x log n).
+    /// The fresh caches, in a reader's state, that have leading keys and the rows of exactly the given entities: the
+    /// entity with its subentities, or the entity alone. O(caches x log n).
     static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in
             cache.entities == entities ? LeadingOrder(cache, entity: entity, reader.model) : nil

@@ -133,7 +133,7 @@ extension PredicateExpressions.NilCoalesce: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         let value = try conversion.expression(lhs)
         let fallback = try conversion.expression(rhs)
-        // If the test isn't nil, `x?.test ?? y` uses y only if x is nil, so only x is compared with nil.
+        // For `x?.test ?? y`, only x is compared with nil: the test is assumed not to be nil.
         if case .ternary(let isNil, .value(.null), let result) = value {
             if case .ternary(let test, .value(.boolean(true)), .value(.boolean(false))) = result {
                 if fallback == .value(.boolean(false)) { return .predicate(.and([.not(isNil), test])) }

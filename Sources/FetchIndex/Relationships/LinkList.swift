@@ -118,7 +118,7 @@ struct LinkList {
         return place
     }
 
-    /// Iterates over the links in order, reading saved links in pieces of up to 256 that aren't removed.
+    /// Iterates over the links in order. Reads up to 256 saved links at a time, not counting removed ones.
     struct Iterator: IteratorProtocol {
         private static let pieceLength = 256
 

@@ -44,7 +44,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
 
     /// Inserts an object, at the end if the relationship is ordered. If the inverse is to-one, the inserted object
     /// loses its former related object. Does nothing if the relationship's owner has left its context. Otherwise traps
-    /// if the object is deleted or belongs to another context, and does nothing if it's already an element.
+    /// if the object is deleted or isn't in the owner's context, and does nothing if it's already an element.
     public func insert(_ object: Object) { access?.insert(object, before: nil) }
 
     /// Inserts an object before the element at an index of an ordered relationship. An object that is already an

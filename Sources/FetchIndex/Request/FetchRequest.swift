@@ -34,12 +34,12 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
 
     /// Key paths to values of related objects, like `publisher.country`. A controller reports changes of these values
     /// as updates of rows, although the order doesn't depend on them. A path in the predicate, a sort key or the
-    /// section key can be observed, too: otherwise a change of its value is reported only if rows or sections come,
-    /// leave or move, or a section's name changes. Costs O(log n) for each row that a change concerns. `fetch` ignores
-    /// them.
+    /// section key can be observed, too: otherwise a change of its value is reported only if it inserts, deletes or
+    /// moves rows or sections, or changes a section's name. Costs O(log n) for each row that a change concerns. `fetch`
+    /// ignores them.
     public var observedKeyPaths: [String] = []
-    /// Relationships, like `publisher` or `chapters`, for whose objects a fetch reads the store's pages in advance, in
-    /// the order in which they are stored. This can save time if the program uses these objects next. Each object is
+    /// Relationships, like `publisher` or `chapters`. A fetch reads the pages that contain their objects in advance, in
+    /// the order in which these are stored. This can save time if the program uses these objects next. Each object is
     /// still read at its first use, O(log n). Controllers ignore them.
     public var relationshipKeyPathsForPrefetching: [String] = []
 

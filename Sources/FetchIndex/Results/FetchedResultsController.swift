@@ -26,7 +26,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
-    /// The error that made the controller empty, usually damage of records that it needs; otherwise nil.
+    /// The error that made the controller empty, usually because records that it needs are damaged; nil without such an
+    /// error.
     public var failure: (any Error)? { if case .failure(let error, _) = shown { error } else { nil } }
 
     let requiresSortKeys: Bool
@@ -196,8 +197,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     /// An aggregate of the rows in a range, whose indexes count over all sections. O(log n). Null before the first
-    /// fetch, and after a failure, which `failure` reports. Otherwise traps unless the fetched request has the
-    /// aggregate, and if the range begins before the rows, or ends after them and no damage may have changed them.
+    /// fetch, and after a failure, which `failure` reports. Otherwise traps if the fetched request doesn't have
+    /// the aggregate, or if the range isn't within the rows; a range that ends after them doesn't trap if damage may
+    /// have changed them.
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }

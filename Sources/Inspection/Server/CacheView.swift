@@ -81,7 +81,7 @@ actor CacheView {
         }
         guard case .readable(let request) = try state.request(ofCache: name),
             let isComparable = try? request.isComparable()
-        else { throw Unshown(name, "cannot be shown: its request does not fit the program, the machine or the model") }
+        else { throw Unshown(name, "cannot be shown: its request cannot be used with this program, machine or model") }
         guard isComparable else {
             throw Unshown(
                 name, "was built with another model or other rules of order; a fetch with its request rebuilds it")

@@ -217,7 +217,8 @@ extension Model {
                 let number = try Self.entityNumber(&reader, of: parts.count)
                 let parent = Int(clamping: try reader.varint()) - 1
                 guard parent < parts.count, parent != number else {
-                    throw ModelError.corrupted("the superentity of \(parts[number].name) is unknown or itself")
+                    throw ModelError.corrupted(
+                        "\(parts[number].name) has itself or an unknown entity as its superentity")
                 }
                 parts[number].superentity = parent < 0 ? nil : parts[parent].name
                 parts[number].isAbstract = try reader.uint8() != 0

@@ -56,7 +56,7 @@ package struct EntityMigration: Sendable {
     /// objects of this new subentity.
     mutating func rebuildIndexes(of superentity: String) {
         steps = [
-            step(.addEntity, .pass, "the indexes of \(superentity) are built again, to include its objects too")
+            step(.addEntity, .pass, "the indexes of \(superentity) are built again, to include objects of this entity")
         ]
     }
 

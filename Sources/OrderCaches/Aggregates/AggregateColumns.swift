@@ -89,7 +89,7 @@ package final class AggregateColumns: Sendable {
         }
     }
 
-    /// Reads all columns of a summary. Throws if one turns out to be malformed.
+    /// Reads all columns of a summary. Throws if one turns out to be malformed, or if other bytes follow the last one.
     package func prove(_ summary: [UInt8]) throws {
         var offset = 0
         for form in forms {

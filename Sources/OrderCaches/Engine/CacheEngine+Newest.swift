@@ -14,8 +14,8 @@ package struct NewestOrders {
 
 extension CacheEngine {
     /// Opens the caches of live orders in the newest state, or in a snapshot's. Unless the store can't be written or a
-    /// writer is busy, one transaction stores the orders that were caught up. If no newer commit exists, it
-    /// also rebuilds caches that are damaged or too far behind (`RebuildReason.isOfState`). O(k log n) for k changes;
+    /// writer is busy, one transaction stores the orders that were caught up. If no newer commit exists, it also
+    /// rebuilds caches that are damaged or too far behind (`RebuildReason.isOfState`). O(k log n) for k changes;
     /// O(n log n) for a cache that can't be caught up.
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()

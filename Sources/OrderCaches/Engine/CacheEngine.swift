@@ -15,7 +15,7 @@ package import FetchIndexRecords
 ///     openNewest            into the caches of live orders, in one transaction
 ///     open(in: writer)      into the caches, in a writer's transaction
 ///
-/// If an unusable cache is built, then in pieces (`build`), or in a writer's transaction (`rebuild`).
+/// An unusable cache can be built in pieces (`build`) or in a writer's transaction (`rebuild`).
 package struct CacheEngine {
     package let store: Store
 

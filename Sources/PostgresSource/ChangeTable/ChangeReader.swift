@@ -26,7 +26,8 @@ struct ChangeReader {
 
     /// Reads which tables changed after a position. If `isLocked`, first begins a transaction of the source for reading
     /// rows, and locks the tables, which keep their columns during it. Throws `SourceError`; its kind is `lost` if
-    /// changes were trimmed that the position may lack, and for an older copy of the source.
+    /// changes were trimmed that the position may lack, if the source is an older copy, or if `fetchindex.log` is
+    /// empty.
     init(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection, locked isLocked: Bool
     ) throws {

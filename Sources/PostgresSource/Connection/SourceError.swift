@@ -4,7 +4,7 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
         /// The connection is lost or can't be made now, or something else disturbed the work: a later attempt may
         /// succeed.
         case connection
-        /// Further changes may not bring the store in step with the source, so all tables must be copied again.
+        /// Further changes might not bring the store in step with the source, so all tables must be copied again.
         case lost
         /// A later attempt would probably fail as well, unless the source, the store or the options are changed first.
         case refused

@@ -14,7 +14,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case nameSource
     /// Choose another key column.
     case chooseKey
-    /// Follow into another entity or, if `orDrop` isn't nil, drop that one.
+    /// Follow into another entity or, if `orDrop` isn't nil, drop the entity that it names.
     case chooseEntity(orDrop: String?)
     /// Give the condition to the store instead of the publication.
     case setCondition

@@ -9,7 +9,7 @@ internal import FetchIndexValues
 ///     reading thread    COPY a range ──▶ rows ──▶ batches, keys sorted ──┐ at most two wait
 ///     follower's thread                              write, commit range ◀──┘
 struct TableCopy {
-    /// By default, the most rows of a range.
+    /// The default maximum number of rows in a range.
     static let rangeLength = 50_000
     let container: PersistentContainer
     let connection: Connection

@@ -32,8 +32,8 @@ package enum StreamMessage: Equatable {
     case commit(next: LogPosition, time: Double)
     case table(StreamedTable)
     case insert(table: UInt32, [StreamedValue])
-    /// `old` has the old values of the identity. They are sent if they changed, and in some other cases; otherwise
-    /// `old` is nil.
+    /// `old` has the old values of the identity; nil if they weren't sent. They are sent, for example, if they changed,
+    /// or if the whole row is the identity.
     case update(table: UInt32, old: [StreamedValue]?, [StreamedValue])
     case delete(table: UInt32, old: [StreamedValue])
     case truncate(tables: [UInt32])

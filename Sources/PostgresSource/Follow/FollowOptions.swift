@@ -23,7 +23,7 @@ package struct FollowOptions: Sendable {
     package var recopiesWhenLost = false
     /// If this is 1, a single thread copies a table; otherwise a second thread may read the rows.
     package var threads = 2
-    /// The most rows in a range of a copy. Tests set a small number.
+    /// The maximum number of rows in a range of a copy. Tests set a small number.
     package var rangeLength = TableCopy.rangeLength
     /// A group of transactions takes no further one once it has this many messages.
     package var groupLength = ChangeStream.groupLength

@@ -24,7 +24,8 @@ extension Follower {
         if slot[1] == "lost" {
             throw SourceError(
                 .lost,
-                "the slot \(source.slot) is lost; the source may have deleted log for it (max_slot_wal_keep_size)")
+                "the slot \(source.slot) is lost; the source may have deleted log that the slot still needed (max_slot_wal_keep_size)"
+            )
         }
         if let confirmed = slot[0].flatMap({ LogPosition($0) }), confirmed > reached {
             throw SourceError(

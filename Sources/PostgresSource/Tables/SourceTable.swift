@@ -18,7 +18,7 @@ struct SourceTable {
         let isGenerated: Bool
         /// Whether rows that are older than the column may have a value in it.
         let hasDefault: Bool
-        /// Whether the type is in pg_catalog or an enumeration. Values of other types may be compared by an extension.
+        /// Whether the type is in pg_catalog or is an enumeration. An extension may compare the values of other types.
         let hasOwnOrder: Bool
         /// A number that changes with the column's definition.
         let mark: UInt32

@@ -18,7 +18,7 @@ struct LikePattern: Sendable {
     }
 
     private let pieces: [Piece]
-    /// The longest text between the first and the last piece of the pattern. It's searched before the pattern is
+    /// The longest text between the first and the last piece of the pattern. It's searched for before the pattern is
     /// matched, because a text that lacks it can't match.
     private let longest: BytePattern?
     /// The maximum number of comparisons in the search for `longest`. If they don't suffice, the whole pattern is

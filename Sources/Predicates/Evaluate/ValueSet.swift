@@ -1,7 +1,7 @@
 internal import FetchIndexValues
 
-/// The constants of IN. A look-up takes O(log n) comparisons for texts, URLs and integers, O(n) for lists, and a hash
-/// of most other values.
+/// The constants of IN. A look-up takes O(log n) comparisons for texts, URLs and integers, and O(n) for lists. Most
+/// other values are hashed.
 struct ValueSet: Sendable {
     /// All constants that aren't lists.
     private let values: [Value]

@@ -1,7 +1,8 @@
 public import FetchIndexEssentials
 public import FetchIndexValues
 
-/// A value for a placeholder in a predicate format. Arguments are data: they aren't parsed as parts of a format.
+/// A value for a placeholder in a predicate format. Arguments are data: they aren't parsed as parts of a format,
+/// except the one for %K, which is a key path.
 public protocol PredicateArgument {
     /// The argument as a value, or as a list of values. A dictionary can only be used with a key path, as in
     /// `%@.names`.
@@ -98,7 +99,7 @@ extension Dictionary: PredicateArgument where Key == String, Value: PredicateArg
     public var predicateValue: PredicateValue { .dictionary(mapValues(\.predicateValue)) }
 }
 extension Set: PredicateArgument where Element: PredicateArgument {
-    /// A list of the set's elements. Single values are sorted.
+    /// A list of the set's elements. Single values are sorted, so that equal sets usually make equal predicates.
     public var predicateValue: PredicateValue { .list(inOrder.map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {

@@ -130,8 +130,8 @@ extension CompiledPredicate.Node {
 }
 
 extension AttributeConstraint.Demand {
-    /// The demand of a comparison. Nil if the values that satisfy it aren't a single value or a range of the sorted
-    /// values: for null, for NaN, and for operators such as `!=` and LIKE.
+    /// The demand of a comparison with a value by `==`, `<`, `<=`, `>` or `>=`. Nil for other operators, and if the
+    /// value is null or NaN.
     init?(_ comparator: Comparator, _ value: Value) {
         if !value.isEqualToItself { return nil }
         switch comparator {

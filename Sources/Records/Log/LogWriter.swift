@@ -60,7 +60,7 @@ struct LogWriter {
         byteCount += UInt64(value.count)
     }
 
-    /// Writes the last part and the commit's header. Returns the total length of the commit's parts.
+    /// Writes the last part and the commit's header. Returns the total length of the header and all parts.
     mutating func finish(in writer: StoreWriter) throws -> UInt64 {
         for (entity, ranges) in inserted.sorted(by: { $0.key < $1.key }) {
             for range in ranges {

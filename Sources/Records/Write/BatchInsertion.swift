@@ -12,8 +12,8 @@ struct BatchInsertion {
     private var next: UInt64
     /// The number of the first object that isn't yet in counters, zones and log.
     private var first: UInt64
-    /// The indexes in the batch of the objects from `first` on, if there are any; nil if these indexes aren't
-    /// successive.
+    /// The indexes in the batch of the objects from `first` on; nil if they aren't successive. Without such objects, it
+    /// has no meaning.
     private var rows: Range<Int>?
     private var hasNoted = false
 

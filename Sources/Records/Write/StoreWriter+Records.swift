@@ -25,8 +25,8 @@ extension StoreWriter {
         return try model.entities[entity].completed(record)
     }
 
-    /// Inserts a record that has its derived values. A given number must have passed `requireFree`; the next object
-    /// gets a greater one.
+    /// Inserts a record that has its derived values. A given number must have passed `requireFree`; later objects
+    /// get greater ones.
     private func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64?) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)

@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// A write transaction of a store. A store has only one at a time, in all processes together. If it's released without
-/// a commit, it's rolled back; release it after an error.
+/// A write transaction of a store. A store has only one at a time, in all processes together. If it's released before
+/// it's committed, it's rolled back; release it after an error.
 ///
 /// The changes of objects are also written to the change log, in the same transaction. A migration rewrites records
 /// without logging them.

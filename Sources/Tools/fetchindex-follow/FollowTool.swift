@@ -40,7 +40,7 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed. PostgreSQL 15 or later, or --change-table."
+            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed. Needs PostgreSQL 15 or later, or --change-table."
     )
     var `where`: [String] = []
     @Option(

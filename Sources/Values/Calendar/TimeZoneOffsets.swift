@@ -8,7 +8,8 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
 }
 
 /// Converts instants to the days of a time zone. Uses the data of a `ZoneFolder` if they are newer than ICU's and have
-/// the zone, otherwise ICU's; UTC needs neither. Caches the offsets of periods.
+/// the zone, otherwise ICU's; UTC needs neither. Caches the periods between two changes of the
+/// offset.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
         // ICU's calendar isn't thread-safe; the mutex around this state guards it.
@@ -31,7 +32,7 @@ package final class TimeZoneOffsets: Sendable {
     private let state: Mutex<State>
 
     /// Throws `UnknownTimeZone` if ICU lacks the zone, and the folder lacks it or isn't newer than ICU's data. Throws
-    /// `UnusableTimeZone` if a file that it needs of the folder is damaged or can't be read.
+    /// `UnusableTimeZone` if a file of the folder that is needed is damaged or can't be read.
     package init(_ name: String, in folder: ZoneFolder = .ofProcess) throws {
         self.name = name
         if name == "UTC" {

@@ -8,8 +8,8 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
 
     /// Ignores case, by full case folding: ß equals ss.
     public static let caseInsensitive = TextFolding(rawValue: 1)
-    /// Ignores the diacritics that Unicode separates from most Latin, Greek and Cyrillic letters: é equals e. か and が
-    /// stay different letters, as do ø and o.
+    /// Ignores the diacritics that Unicode's decomposition separates from most Latin, Greek and Cyrillic letters: é
+    /// equals e. か and が stay different letters, as do ø and o.
     public static let diacriticInsensitive = TextFolding(rawValue: 2)
 }
 

@@ -57,9 +57,9 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// Within the log's limit, commits keep what the exact reader of a maintained cache hasn't received. After the
-    /// cache is no longer maintained (`isStopped`), commits may trim the log: the reader gets a change batch if the log
-    /// still reaches back to the last batch, otherwise a rebuild.
+    /// Within its limit, the log keeps what the exact reader of a maintained cache hasn't received. After the cache is
+    /// no longer maintained (`isStopped`), commits may trim the log: the reader gets a change batch if the log still
+    /// reaches back to the last batch, otherwise a rebuild.
     @Test(arguments: [false, true]) func theLogIsRetainedForAnExactReaderOnlyWhileItsCacheIsMaintained(isStopped: Bool)
         throws
     {

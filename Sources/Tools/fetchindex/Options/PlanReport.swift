@@ -11,8 +11,9 @@ struct PlanReport: Encodable {
         var attribute: String?
         /// The number of looked-up values or ranges of the attribute.
         var lookUps: Int?
-        /// The number of records to read for the rows: by the plan, the maximum, or an estimate if a scan skips
-        /// records; 0 for a hit; for a rebuilt cache, all; for a cache that was caught up, its changed rows.
+        /// The number of records to read to find the rows. For a computed order, it is a maximum, or an estimate if a
+        /// scan skips records. It is 0 for a hit, the number of all records for a rebuild, and the number of changed
+        /// rows for a catch-up.
         let rowsRead: Int
         /// The number of the entity's records, with those of its subentities if they are fetched.
         let rowCount: Int

@@ -4,7 +4,7 @@ internal import FetchIndexInspection
 
 struct CacheLockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lock", abstract: "Protect a cache from another request, and from `cache delete`.",
+        commandName: "lock", abstract: "Protect a cache from replacement by another request, and from `cache delete`.",
         discussion: """
             A fetch with another request under the name of a locked cache is an error, and so is `cache delete`. A locked \
             cache is still caught up, and rebuilt for its own request. `model drop-entity` deletes it with its entity.
