@@ -24,7 +24,7 @@ package struct KeySpellings {
     package init() {}
 
     /// Returns the reason why a text, read as `value`, can't be a key beside the column's preceding keys; nil if it
-    /// can. `isLiteral` tells that JSON has the text without quotation marks.
+    /// can. `isLiteral` tells whether JSON has the text without quotation marks.
     package mutating func fault(
         _ text: String, of value: Value, isLiteral: Bool = false, inJSON: Bool = false, column: Int
     ) -> String? {

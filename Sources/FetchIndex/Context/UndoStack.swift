@@ -109,7 +109,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are recorded for undo. While it's true, edited objects are retained. False by default.
+    /// Whether edits are recorded for undo. False by default. If true, the context retains edited objects even after a
+    /// save, until the recorded edits are discarded.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {

@@ -103,8 +103,8 @@ extension OrderBuilder {
             _ = try states.new.record(object) { record = [UInt8](copying: $0) }
             let old = try placer.key(of: object, record, in: states.old, &placement)
             let new = try placer.key(of: object, record, in: states.new, &placement)
-            // The object's own record didn't change, so the row is reported only if it moves, or if an observed value
-            // changed.
+            // The object's own record didn't change, so a row that stays is reported only if it moves, or if an
+            // observed value changed.
             let row = RowChange(object: object, old: old, new: new, isUpdated: updated.contains(object))
             if row.changesOrder || old != nil && updated.contains(object) { rows.append(row) }
         }

@@ -146,8 +146,9 @@ struct Lexer {
             }
         }
         let text = text(start..<index)
-        // The digits of the least integer exceed the greatest integer, so the parser reads them together with the sign.
         if isInteger, let value = Int64(text) { return .integer(value) }
+        // The digits of the least integer exceed the greatest integer. `.integer(.min)` stands for them; the parser
+        // reads it together with the minus sign.
         if isInteger, text == "9223372036854775808" { return .integer(.min) }
         if !isInteger, let value = Double(text), value.isFinite {
             // A number with more digits than a double preserves becomes a decimal, if `Decimal` can read it and its

@@ -162,7 +162,7 @@ import Testing
         #expect(try stores() == [false, false])
     }
 
-    /// The numbers of the new rows name these rows within the file.
+    /// With `--key`, a link's number leads to the row of the file that has this number in `@id`.
     @Test func importsWithAKeyLinkNewObjectsByTheirNumbersInTheFile() throws {
         try books.make(tool.store, ["x", "y"])
         let file = try tool.file("a.csv", "@id,isbn,sequel\n4,f,\n3,d,4\n")
