@@ -54,7 +54,7 @@ import Testing
             #expect(
                 error == "f "
                     + (format == .jsonl
-                        ? "has no objects with members in its first lines"
+                        ? "has no objects with members"
                         : "is empty, or has no header that names the columns"))
             #expect(Reading(format, "\u{FEFF}").error == error)
         }

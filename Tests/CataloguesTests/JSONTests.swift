@@ -130,7 +130,7 @@ import FetchIndexValues
         #expect(reading.lines == [2, 5])
         #expect(reading.bad.isEmpty)
         #expect(reading.error == nil)
-        #expect(Reading(.jsonl, " \n\t").error == "f has no objects with members in its first lines")
+        #expect(Reading(.jsonl, " \n\t").error == "f has no objects with members")
     }
 
     @Test func aFileWithoutAValidLineReportsItsFirstFault() {

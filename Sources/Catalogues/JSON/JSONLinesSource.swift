@@ -25,8 +25,7 @@ package final class JSONLinesSource: RowSource {
         if types.isEmpty {
             throw fault
                 ?? UnreadableFile(
-                    path: input.path, reason: "has no objects with members in its first lines",
-                    isEmpty: isBlank)
+                    path: input.path, reason: "has no objects with members", isEmpty: isBlank)
         }
         columns = Set(types.keys).union(told.names).sorted()
         guard columns.count <= CatalogueInput.maximumColumns else { throw input.tooWide("the sample", line: 1) }
@@ -50,9 +49,10 @@ package final class JSONLinesSource: RowSource {
         do {
             try splitter.forEachLine(
                 { line, number in
-                    if number > Self.sampledLines && !told.areFoundInAllLines { throw Sampled() }
                     if line.isBlank { return }
                     isBlank = false
+                    let suffices = fault != nil || !sampled.types.isEmpty
+                    if number > Self.sampledLines && suffices && !told.areFoundInAllLines { throw Sampled() }
                     do {
                         let known = members.names.count
                         try read(line, number, into: &members)
@@ -64,7 +64,7 @@ package final class JSONLinesSource: RowSource {
                         sampled.note(members)
                     } catch let error as BadInput { fault = fault ?? error }
                 }, tooLong: { fault = fault ?? $0 })
-        } catch is Sampled { isBlank = false }
+        } catch is Sampled {}
         return fault
     }
 

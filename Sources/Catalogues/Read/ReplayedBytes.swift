@@ -1,4 +1,3 @@
-internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// The bytes of a pipe. Several readers may read them until replaying ends; then one reader can continue. Until then,
@@ -44,7 +43,7 @@ final class ReplayedBytes {
         if file == nil && kept.count + bytes.count <= Self.maximumKept { return kept.append(contentsOf: bytes) }
         do throws(SystemError) {
             if file == nil {
-                file = try TemporaryFile(inFolder: Self.folder, prefix: "fetchindex-pipe")
+                file = try TemporaryFile(inFolder: TemporaryFile.folder, prefix: "fetchindex-pipe")
                 let first = kept.withUnsafeBytes { append($0) }
                 if let first { throw first }
                 kept = []
@@ -66,15 +65,9 @@ final class ReplayedBytes {
         UnreadableFile(
             path: path,
             reason:
-                "cannot be kept in \(Self.folder) while types are inferred (\(error)); TMPDIR can name another folder",
+                "cannot be kept in \(TemporaryFile.folder) while types are inferred (\(error)); TMPDIR can name another folder",
             remedy: .types)
     }
-
-    /// The folder TMPDIR, otherwise /var/tmp, which is usually on a disk; /tmp if /var/tmp can't be written.
-    private static let folder: String = {
-        if let folder = getenv("TMPDIR"), folder.pointee != 0 { return String(cString: folder) }
-        return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
-    }()
 
     /// Reads the bytes, beginning with the first one.
     final class Reader: ByteSource {

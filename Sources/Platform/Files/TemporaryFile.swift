@@ -2,6 +2,13 @@ internal import FetchIndexCLibrary
 
 /// A temporary file without a name, so that the system deletes it when the process ends or is killed.
 package final class TemporaryFile {
+    /// The folder that the environment variable TMPDIR names. If it's unset: /var/tmp, which is usually on a disk, or
+    /// /tmp if /var/tmp can't be written.
+    package static let folder: String = {
+        if let folder = getenv("TMPDIR"), folder.pointee != 0 { return String(cString: folder) }
+        return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
+    }()
+
     private let file: Int32
     package private(set) var length = 0
 

@@ -90,9 +90,8 @@ package final class Store: Sendable {
 
     /// Whether this store object only reads. The process may have opened the environment for writing elsewhere.
     package let isReadOnly: Bool
-    /// The folder for the temporary files of sorts: the store's or, since that of a read-only store may not be writable,
-    /// `/tmp`.
-    package var sortingFolder: String { isReadOnly ? "/tmp" : path }
+    /// The folder for the temporary files of sorts. A read-only store's own folder may not be writable.
+    package var sortingFolder: String { isReadOnly ? TemporaryFile.folder : path }
     package let keptLogBytes: UInt64
     package let threads: Int
 

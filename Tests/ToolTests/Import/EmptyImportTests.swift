@@ -11,7 +11,8 @@ import Testing
 
     @Test func aFileWithoutRowsImportsZeroRowsIntoAKnownEntity() throws {
         let rows = try tool.file("rows.csv", "id,size\n1,2\n")
-        let empty = try tool.file("empty.csv", ""), lines = try tool.file("empty.jsonl", "\n")
+        let empty = try tool.file("empty.csv", "")
+        let lines = try tool.file("empty.jsonl", String(repeating: "\n", count: 1500))
         for (file, error) in [(empty, "is empty"), (lines, "has no objects")] {
             let refused = try tool.run("import", tool.store, file, "--entity", "Row")
             #expect(refused.status == 1)
@@ -31,14 +32,19 @@ import Testing
         #expect(more.output.hasPrefix("1 row in "), "\(more.output)\(more.error)")
     }
 
-    @Test(arguments: ["{}\n{}\n", String(repeating: "\n", count: 1000) + "{\"id\":2}\n"])
-    func objectsThatTheSampleFindsNoMembersOfAreNotAnEmptyFile(text: String) throws {
+    @Test func objectsWithoutMembersAreNotAnEmptyFile() throws {
         let rows = try tool.file("rows.csv", "id,size\n1,2\n")
         #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id").status == 0)
-        let lines = try tool.file("lines.jsonl", text)
+        let lines = try tool.file("lines.jsonl", "{}\n{}\n")
         let refused = try tool.run("import", tool.store, lines, "--entity", "Row", "--key", "id")
         #expect(refused.status == 1, "\(refused.output)")
-        #expect(refused.error.contains("has no objects with members in its first lines"), "\(refused.error)")
+        #expect(refused.error.contains("has no objects with members"), "\(refused.error)")
+    }
+
+    @Test func anObjectAfterAThousandBlankLinesIsImported() throws {
+        let lines = try tool.file("lines.jsonl", String(repeating: "\n", count: 1500) + "{\"id\":2}\n")
+        let result = try tool.run("import", tool.store, lines, "--entity", "Row", "--key", "id")
+        #expect(result.output.hasPrefix("1 row in "), "\(result.output)\(result.error)")
     }
 
     @Test func anEmptyEntityTakesTheKeyOfTheNextImport() throws {
