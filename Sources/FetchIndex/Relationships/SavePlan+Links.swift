@@ -42,7 +42,10 @@ extension SavePlan {
         }
         for (object, key) in progress.incomplete {
             guard let stored = try writer.copy(of: key) else { continue }
-            let references = object.references(with: progress.keys)
+            var references = object.references(with: progress.keys)
+            if object.key == key, let slots = progress.merged[key] {
+                references = references.filter { !slots.contains($0.key) }
+            }
             let record = try writer.model.entities[key.entity].record(stored.span.bytes, setting: references)
             try named(object) { _ = try writer.update(key, record.span.bytes) }
             let new = try self.stored(record, of: object, as: key, in: writer)

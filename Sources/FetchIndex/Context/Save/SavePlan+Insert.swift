@@ -86,6 +86,7 @@ extension SavePlan {
         _ object: ManagedObject, into key: RecordKey, _ isComplete: Bool, _ progress: inout Progress,
         in writer: StoreWriter
     ) throws {
+        try updateEarly(key, &progress, in: writer)
         guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
         progress.written.hasUpserts = true
         progress.merged[key] = object.givenSlots
@@ -105,7 +106,7 @@ extension SavePlan {
             if old != new { progress.written.edits?.append(RecordChange(object: key, old: old, new: new)) }
             return
         }
-        // If this save has already written the stored object, the two writes are combined.
+        // If this save has written the stored object, too, the two writes are combined.
         var first: [UInt8]? = old
         if context.core.edits.unsaved.contains(key) {
             progress.written.records.removeAll { $0.object === registered }
@@ -115,5 +116,18 @@ extension SavePlan {
         }
         progress.written.records += [(object, nil), (registered, new)]
         if first != new { progress.written.edits?.append(RecordChange(object: key, old: first, new: new)) }
+    }
+    /// Writes a stored object's own edit, if there is one, before a new object is merged into it, whose values win. If
+    /// the edit refers to objects that are inserted later, `complete` adds these references.
+    private func updateEarly(_ key: RecordKey, _ progress: inout Progress, in writer: StoreWriter) throws {
+        guard context.core.edits.unsaved.contains(key),
+            let (object, action) = actions.first(where: { $0.object.key == key }), case .update = action,
+            !progress.written.records.contains(where: { $0.object === object })
+        else { return }
+        progress.early.insert(key)
+        progress.incomplete.append((object, key))
+        writer.acceptsMissingReferences = true
+        defer { writer.acceptsMissingReferences = false }
+        try update(object, action, &progress, in: writer)
     }
 }

@@ -4,7 +4,7 @@ internal import FetchIndexRecords
 
 /// The actions by which a save writes the objects, after conflicts were resolved.
 struct SavePlan {
-    private enum Action {
+    enum Action {
         case insert
         case update([UInt8], over: [UInt8])
         case delete([UInt8])
@@ -16,7 +16,7 @@ struct SavePlan {
     /// it saves.
     private static let fewestExpected = 100
 
-    private var actions: [(object: ManagedObject, action: Action)] = []
+    private(set) var actions: [(object: ManagedObject, action: Action)] = []
     let policy: MergePolicy
     let onUniqueConflict: UniqueConflictPolicy
     let context: ManagedObjectContext
@@ -107,6 +107,8 @@ struct SavePlan {
         var taken: Set<RecordKey> = []
         /// The slots that new objects have set in stored objects.
         var merged: [RecordKey: Set<Int>] = [:]
+        /// Stored objects that were updated before the new objects to which they refer were inserted.
+        var early: Set<RecordKey> = []
         /// New objects whose insertion has begun. They may refer to each other in a cycle.
         var begun: Set<RecordKey> = []
         /// New objects of a cycle that are inserted first, because their keys are part of other objects' unique values.
@@ -155,27 +157,21 @@ struct SavePlan {
         func isLater(_ object: ManagedObject) -> Bool { object.targets.contains { byKey[$0] != nil } }
         for (object, action) in actions where !isLater(object) { try update(object, action, &progress, in: writer) }
         for object in new { try insertInOrder(object, among: byKey, &progress, in: writer) }
-        for (object, action) in actions where isLater(object) { try update(object, action, &progress, in: writer) }
+        for (object, action) in actions where isLater(object) && !progress.early.contains(object.key) {
+            try update(object, action, &progress, in: writer)
+        }
         try complete(&progress, in: writer)
         for object in progress.released { try writer.restoreLinks(of: object) }
         if !deleted.isEmpty { try applyDeleteRules(of: deleted, &progress, in: writer) }
         return progress.written
     }
 
-    private func update(
+    func update(
         _ object: ManagedObject, _ action: Action, _ progress: inout Progress, in writer: StoreWriter
     ) throws {
         switch action {
         case .update(let record, let old):
-            var new = record
-            if let slots = progress.merged[object.key] {
-                // A new object's values were written to this object first. They stay, and the two writes are combined.
-                let own = Set(object.changes.keys).subtracting(slots)
-                new = object.assembled(over: try writer.copy(of: object.key), slots: own)
-                progress.written.records.removeAll { $0.object === object }
-                progress.written.edits?.removeAll { $0.object == object.key }
-            }
-            if !progress.keys.isEmpty { new = try object.record(new, with: progress.keys).record }
+            var new = progress.keys.isEmpty ? record : try object.record(record, with: progress.keys).record
             try named(object) { _ = try writer.update(object.key, new.span.bytes) }
             new = try stored(new, of: object, as: object.key, in: writer)
             if old != new { progress.written.edits?.append(RecordChange(object: object.key, old: old, new: new)) }
