@@ -17,7 +17,7 @@ let unoptimized: [SwiftSetting] =
     + (Context.environment["FETCHINDEX_WARNINGS_AS_ERRORS"] != nil ? [.treatAllWarnings(as: .error)] : [])
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-assert-config", "Debug"])] : [])
 // Scripts/test sets it: then all code but that of most test targets is optimized, and keeps its assertions. The optimizer
-// needs more time for the tests of these targets than they gain from it.
+// needs more time for the tests of these targets than they gain from it. FaceTests stands for a user's optimized program.
 let isOptimizing = Context.environment["FETCHINDEX_OPTIMIZE"] != nil
 let strict = unoptimized + (isOptimizing ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 let strictC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])] : []
@@ -269,7 +269,7 @@ let package = Package(
                 "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexValues",
             ], resources: [.copy("Catalogues"), .copy("Stores")], swiftSettings: unoptimized),
         // what a user's program sees, with nothing imported but FetchIndex and Foundation
-        .testTarget(name: "FaceTests", dependencies: ["FetchIndex"], swiftSettings: unoptimized),
+        .testTarget(name: "FaceTests", dependencies: ["FetchIndex"], swiftSettings: strict),
         // pages that are cut off, overwritten or made up; full maps
         .testTarget(
             name: "PageTests",

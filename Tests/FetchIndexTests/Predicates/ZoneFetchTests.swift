@@ -90,7 +90,7 @@ import FetchIndexValues
     private static var orders: [(key: SortKey<ManagedObject>, precedes: (File, File) -> Bool)] {
         func text(_ left: String?, _ right: String?) -> Bool {
             guard let left, let right else { return left == nil && right != nil }
-            return left < right
+            return left < right  // the order of the bytes, since the texts are ASCII
         }
         func number(_ left: Double?, _ right: Double?) -> Bool {
             guard let left, let right else { return left == nil && right != nil }
