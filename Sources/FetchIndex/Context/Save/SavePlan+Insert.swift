@@ -117,7 +117,8 @@ extension SavePlan {
         progress.written.records += [(object, nil), (registered, new)]
         if first != new { progress.written.edits?.append(RecordChange(object: key, old: first, new: new)) }
     }
-    /// Writes a stored object's own edit, if there is one, before a new object is merged into it, whose values win. If
+
+    /// Writes a stored object's own edit, if any, before a new object is merged into it, whose values win. If
     /// the edit refers to objects that are inserted later, `complete` adds these references.
     private func updateEarly(_ key: RecordKey, _ progress: inout Progress, in writer: StoreWriter) throws {
         guard context.core.edits.unsaved.contains(key),
