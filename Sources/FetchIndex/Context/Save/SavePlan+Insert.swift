@@ -87,6 +87,7 @@ extension SavePlan {
         in writer: StoreWriter
     ) throws {
         try updateEarly(key, &progress, in: writer)
+        let isComplete = isComplete && !progress.early.contains(key)
         guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(key.number)") }
         progress.written.hasUpserts = true
         progress.merged[key] = object.givenSlots

@@ -77,6 +77,19 @@ import Testing
         #expect(try store.container.check() == [])
     }
 
+    @Test func aRequiredReferenceToANewObjectIsCompletedAfterAnUpsert() throws {
+        let note = Club.Note(context: context)
+        (note.key, note.author) = ("n", context.person("ann"))
+        try context.save()
+        context.onUniqueConflict = .update
+        note.author = context.person("bob")
+        let again = Club.Note(context: context)
+        (again.key, again.text) = ("n", "text")
+        try context.save()
+        #expect(note.author?.name == "bob" && note.text == "text")
+        #expect(try store.container.check() == [])
+    }
+
     final class Member: ManagedObject {
         @Attribute("name", isUnique: true) var name: String
         @Attribute("email", isUnique: true) var email: String?
