@@ -1,6 +1,6 @@
 package import FetchIndexValues
 
-/// The texts of values in fields of catalogues. They are read back exactly, except those of NaNs with a sign or a
+/// The texts of values in fields of catalogues. They are read back exactly, except the texts of NaNs with a sign or a
 /// payload, and of decimals for which `NumberText.isDecimal` is false. The texts equal `Value.description`, except for
 /// booleans, doubles (2.0 instead of 2), and some dates, such as those with fractions of a millisecond.
 extension Value {

@@ -9,7 +9,7 @@ package typealias NodeNumber = UInt64
 package protocol NodeStore: AnyObject {
     /// The maximum length of a node in bytes, from 256 to 32,767.
     var capacity: Int { get }
-    /// A number that is greater than those of all nodes in the store.
+    /// A number that is greater than the number of each node in the store.
     var nextNode: NodeNumber { get }
 
     /// Calls the body with a node's bytes. Throws `TreeError.corrupted` if the node is missing.

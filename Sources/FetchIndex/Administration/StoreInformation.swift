@@ -135,7 +135,7 @@ public struct StoreInformation: Sendable {
     public let entities: [Entity]
     public let log: Log
     public let timeZones: TimeZones
-    /// The names of the caches, including those of indexes.
+    /// The names of the caches, including the caches of indexes.
     public let caches: [String]
     /// The followed source; nil if the store doesn't follow a source.
     public let source: Source?

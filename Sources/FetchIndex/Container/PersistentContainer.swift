@@ -203,7 +203,7 @@ public final class PersistentContainer: Sendable {
 }
 
 extension PersistentContainer {
-    /// Deletes a named cache; if `name` is nil, all caches except those of indexes. Returns the number of deleted
+    /// Deletes a named cache; if `name` is nil, all caches that belong to no index. Returns the number of deleted
     /// caches. Throws `StoreError`: `cacheLocked` if one of the caches is locked, in which case none is deleted.
     @discardableResult
     public func deleteCache(named name: String?) throws -> Int {

@@ -18,7 +18,7 @@ public struct FetchPlan: Equatable, Sendable {
     /// The maximum number of records on which the fetch evaluates the predicate; an estimate if a scan skips records. A
     /// fetch without sort keys stops when it reaches its limit.
     public let rowsRead: Int
-    /// The number of the entity's records, with those of its subentities if they are fetched.
+    /// The number of the entity's records, with its subentities' records if they are fetched.
     public let rowCount: Int
     /// Whether all records that are read are known to match.
     public let isExact: Bool

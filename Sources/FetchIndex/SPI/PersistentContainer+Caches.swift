@@ -15,7 +15,7 @@ extension PersistentContainer {
     /// Whether a cache name is that of an index, which every writer maintains.
     package static func isIndex(_ name: String) -> Bool { CacheDirectory.isIndex(name) }
 
-    /// The sorted names of all caches, including those of indexes. O(caches). Throws `StoreError`.
+    /// The sorted names of all caches, including the caches of indexes. O(caches). Throws `StoreError`.
     package func cacheNames() throws -> [String] {
         try withPublicErrors { try CacheDirectory.names(in: store.snapshot()) }
     }

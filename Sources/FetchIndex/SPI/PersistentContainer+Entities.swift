@@ -4,7 +4,7 @@ internal import FetchIndexRecords
 // For imports, exports and followers of sources, which show their progress and drop empty entities that they have
 // added. Users have ``PersistentContainer/information()`` and ``PersistentContainer/dropEntity(named:)``.
 extension PersistentContainer {
-    /// The number of objects of an entity, without those of its subentities. Throws `StoreError.unknownEntity`.
+    /// The number of objects of an entity, without its subentities' objects. Throws `StoreError.unknownEntity`.
     package func count(ofEntity name: String) throws -> Int {
         try withPublicErrors {
             let snapshot = try store.snapshot()

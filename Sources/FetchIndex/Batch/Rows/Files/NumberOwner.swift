@@ -2,7 +2,7 @@ package import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The store that gave the object numbers in a row. Numbers without a store's identifier count as those of this store.
+/// The store that gave the object numbers in a row. Numbers without a store's identifier count as this store's numbers.
 package enum NumberGiver: Hashable {
     case own
     case other(UUID)
