@@ -222,8 +222,7 @@ let package = Package(
         .target(
             name: "FetchIndexTestSupport",
             dependencies: ["FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexRecords"],
-            path: "Tests/TestSupport",
-            swiftSettings: strict),
+            path: "Tests/TestSupport", resources: [.copy("Stores")], swiftSettings: strict),
         .testTarget(
             name: "LMDBTests", dependencies: ["FetchIndexLMDB", "FetchIndexPlatform", "FetchIndexTestSupport"],
             swiftSettings: unoptimized),

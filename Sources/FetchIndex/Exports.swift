@@ -11,5 +11,6 @@
 @_exported public import struct FetchIndexOrderCaches.RowPath
 @_exported public import struct FetchIndexRecords.StoreBackup
 @_exported public import struct FetchIndexRecords.StoreCompaction
+@_exported public import struct FetchIndexRecords.StoreUpgrade
 @_exported public import enum FetchIndexRecords.StoreCopyError
 @_exported public import enum FetchIndexRecords.StoreError

@@ -30,7 +30,8 @@ extension Environment {
         do {
             return try open(at: path, options: options)
         } catch {
-            let isRefused = [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error as? LMDBError)
+            var isRefused = [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error as? LMDBError)
+            if case DataFileError.otherVersion = error { isRefused = true }
             guard isRefused || error is EnvironmentIsReadOnly else { throw error }
             options.isReadOnly = true
             return try open(at: path, options: options)

@@ -13,6 +13,7 @@ extension Environment {
 
     /// Copies the newest state to a file, while other transactions read and write. O(pages). mdb_env_copyfd2
     package func copy(_ kind: CopyKind, to file: CInt) throws {
+        guard let handle else { throw DataFileError.otherVersion(layout) }
         // The open transaction keeps this process from remapping the file during the copy. If another process has
         // written past the end of the map, beginning the transaction enlarges the map or throws.
         let transaction = try beginRead()
@@ -47,7 +48,7 @@ extension Environment {
     /// The number of bytes by which a small transaction may extend a file.
     private static let roomToWrite = 1 << 20
 
-    /// Thrown by `compact` if a process has the environment open.
+    /// Thrown by `compact` and `convert` if a process has the environment open with a lock.
     package struct InUse: Error {
         package let process: Int
     }
@@ -68,9 +69,7 @@ extension Environment {
                 guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
                 let copy = try NewFile(at: dataFile)
                 try copyFile(dataFile, to: copy.descriptor)
-                // The copy gets the original's permissions, and its owner if this process may set it.
-                _ = fchown(copy.descriptor, before.st_uid, before.st_gid)
-                guard fchmod(copy.descriptor, before.st_mode & 0o777) == 0 else { throw LMDBError(rawValue: errno) }
+                try inheritAccess(of: before, copy.descriptor)
                 try compareTables(dataFile, dataFile + ".partial")
                 try replaceFile(with: copy, path, lock)
                 var after = stat()
@@ -91,6 +90,14 @@ extension Environment {
         do { try copy.keep() } catch { failure = error }
         try withHandle(path, flags: 0) { _ in }
         if let failure { throw failure }
+    }
+
+    /// Gives a new data file the old one's permissions, and its owner and group if this process may set them. If the
+    /// group can't be set, the group gets no permissions.
+    static func inheritAccess(of old: stat, _ new: CInt) throws(LMDBError) {
+        var mode = old.st_mode & 0o777
+        if fchown(new, old.st_uid, old.st_gid) != 0, fchown(new, uid_t.max, old.st_gid) != 0 { mode &= ~0o070 }
+        if fchmod(new, mode) != 0 { throw LMDBError(rawValue: errno) }
     }
 
     private static func copyFile(_ dataFile: String, to file: CInt) throws {
@@ -135,7 +142,7 @@ extension Environment {
     /// Flags that open a data file by its own path and without a lock. The caller holds the environment's lock.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
-    private static func withHandle<Value>(
+    static func withHandle<Value>(
         _ path: String, flags: UInt32, mapSize: Int? = nil, _ body: (OpaquePointer) throws -> Value
     ) throws -> Value {
         Descriptors.openMissingStandard()
@@ -155,7 +162,7 @@ extension Environment {
 /// LMDB's own lock, held exclusively: an fcntl lock on the first byte of the lock file. A process that has the
 /// environment open holds it shared, unless it opened the environment without a lock. So while this lock is held, no
 /// other process has the environment open with a lock, and a process that opens it with one waits.
-private struct EnvironmentLock: ~Copyable {
+struct EnvironmentLock: ~Copyable {
     private let file: OpenFile
 
     init(inFolder path: String) throws {
@@ -176,6 +183,9 @@ private struct EnvironmentLock: ~Copyable {
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor
+        var status = stat()
+        // A file that is too short for a lock file has no process's transactions, and would only become a foreign one.
+        if fstat(descriptor, &status) == 0, Int(status.st_size) < DataFile.shortestLockFile { return }
         let length = FileSizeLimit.withoutSignal { pwrite(descriptor, &mark, MemoryLayout<UInt32>.size, 0) }
         guard length == MemoryLayout<UInt32>.size else { throw LMDBError(rawValue: length < 0 ? errno : EIO) }
     }

@@ -24,21 +24,10 @@ extension Environment {
         }
         defer { flock(file.descriptor, LOCK_UN) }
         if access(path, F_OK) == 0 { return }
-        let temporaryFolder = folder + "/data.mdb.making"
-        var status = stat()
-        if lstat(temporaryFolder, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR {
-            throw DataFileError.foreign("its data.mdb.making is not a folder")
-        }
-        func clear() { for file in ["/data.mdb", "/lock.mdb", ""] { remove(temporaryFolder + file) } }
-        clear()
-        if access(temporaryFolder, F_OK) == 0 {
-            throw DataFileError.foreign("its data.mdb.making has foreign files in it")
-        }
-        if mkdir(temporaryFolder, 0o700) != 0 { throw LMDBError(rawValue: errno) }
-        defer { clear() }
-        mdb_env_close(try openHandle(at: temporaryFolder, options: options).handle)
-        if options.durability != .none { try OpenFile(temporaryFolder + "/data.mdb", O_RDWR).sync() }
-        if rename(temporaryFolder + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
+        let making = try MakingFolder(in: folder)
+        mdb_env_close(try openHandle(at: making.path, options: options).handle)
+        if options.durability != .none { try OpenFile(making.dataFile, O_RDWR).sync() }
+        if rename(making.dataFile, path) != 0 { throw LMDBError(rawValue: errno) }
     }
 
     /// Reserves space on the disk for the lock file (on Linux only). LMDB writes to the lock file through a memory map:

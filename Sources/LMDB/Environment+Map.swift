@@ -50,9 +50,10 @@ extension Environment {
     /// Throws if a call that writes has failed, like `check`. If the map is full, throws `MapFull`, and sets
     /// `isMapFull`, so that a later transaction enlarges the map.
     func checkWrite(_ code: CInt) throws {
-        // If the disk becomes full, fewer bytes may be written than requested, which LMDB reports as EIO.
-        if code == EIO, isDiskFull { throw LMDBError(rawValue: ENOSPC) }
-        if code == EIO, isFileFull { throw LMDBError(rawValue: EFBIG) }
+        if LMDBError(rawValue: code).isIncompleteWrite {
+            if isDiskFull { throw LMDBError(rawValue: ENOSPC) }
+            if isFileFull { throw LMDBError(rawValue: EFBIG) }
+        }
         guard code == MDB_MAP_FULL else { return try check(code) }
         isMapFull.store(true, ordering: .relaxed)
         throw openTransactions.withLock { count in
@@ -109,7 +110,8 @@ extension Environment {
     /// transactions is open, address space is lacking, the system refuses, or `size` returns nil. mdb_env_set_mapsize
     @discardableResult
     private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
-        openTransactions.withLock { count in
+        guard let handle else { return false }
+        return openTransactions.withLock { count in
             var info = MDB_envinfo()
             guard count == own, !hasLostMap.load(ordering: .relaxed), mdb_env_info(handle, &info) == MDB_SUCCESS,
                 var wanted = size(info)

@@ -39,8 +39,11 @@ package final class Environment: Sendable {
     /// The number of this opening, which is unique in the process.
     private let opening: UInt64
     private let gate: FolderGate
-    // An MDB_env may be used on any thread. It's closed once, under the gate's lock.
-    nonisolated(unsafe) let handle: OpaquePointer
+    // An MDB_env may be used on any thread. It's closed once, under the gate's lock. It's nil if the data file has the
+    // layout of another LMDB, and is read without LMDB.
+    nonisolated(unsafe) let handle: OpaquePointer?
+    /// The state that `newestFile` returned last; nil if LMDB reads the file.
+    let mappedFile: Mutex<MappedFile?>
     /// The number of this process's transactions that are open or being begun. The map is resized only while none is
     /// open.
     let openTransactions = Mutex(0)
@@ -57,8 +60,8 @@ package final class Environment: Sendable {
     /// Whether the system refused to map the file again. If so, the environment can't be read or written any more.
     let hasLostMap = Atomic(false)
 
-    /// Opens the environment in a folder. Creates it if it's missing, unless `options` forbid it. Throws
-    /// `DataFileError` if LMDB can't safely open the files.
+    /// Opens the environment in a folder. Creates it if it's missing, unless `options` forbid it. If the file has the
+    /// layout of another LMDB and is opened read-only, it's read without LMDB and without a lock. Throws `DataFileError` if LMDB can't safely open the files.
     package static func open(at path: String, options: Options = Options()) throws -> Environment {
         if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
@@ -70,12 +73,24 @@ package final class Environment: Sendable {
 
     init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {
         try Descriptors.requireFree(Self.reservedDescriptors, for: "opening a store")
-        try DataFile.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
+        try LinkedLMDB.requireLayout()
         self.path = path
         self.opening = opening
         self.gate = gate
         self.isReadOnly = options.isReadOnly
-        let opened = try Environment.openHandle(at: path, options: options)
+        let opened: Opened
+        do {
+            try DataFile.checkFiles(inFolder: path, creates: options.creates && !options.isReadOnly, options.witness)
+            opened = try Environment.openHandle(at: path, options: options)
+        } catch DataFileError.otherVersion where options.isReadOnly {
+            let file = try MappedFile(inFolder: path)
+            // The file may have been converted in between.
+            if file.pages.meta.layout == .linked { throw EnvironmentMoved(path: path) }
+            mappedFile = Mutex(file)
+            (handle, dataFile, lockFile, hasSystemPages) = (nil, file.identity, nil, false)
+            return
+        }
+        mappedFile = Mutex(nil)
         handle = opened.handle
         dataFile = opened.dataFile
         lockFile = opened.lockFile
@@ -178,8 +193,8 @@ package final class Environment: Sendable {
         let lockFileBefore = try lockFile()
         let code = FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) }
         // A compaction that was killed may have invalidated the lock file. The first process that locks it exclusively
-        // recreates it.
-        if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
+        // recreates it. While this process waited for the lock, another may have converted the file.
+        if [MDB_INVALID, MDB_VERSION_MISMATCH].contains(code) { throw Unsettled(reason: LMDBError(rawValue: code)) }
         try check(code)
         let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
         // A read-only opening opens the data file before it locks the lock file, so the data file may have been
@@ -248,8 +263,9 @@ extension Environment {
     }
 
     package func information() throws -> Information {
+        if let file = newestFile() { return file.information }
         // mdb_env_info reads the map, which isn't moved while this lock is held.
-        try openTransactions.withLock { _ in
+        return try openTransactions.withLock { _ in
             try checkMap()
             var info = MDB_envinfo()
             try check(mdb_env_info(handle, &info))
@@ -262,6 +278,13 @@ extension Environment {
         }
     }
 
+    /// The minimum length of a value that LMDB stores on overflow pages.
+    package func shortestOverflowValue(keyLength: Int) throws -> Int {
+        let layout = PageLayout.linked
+        let longest = layout.longestNode(pageLength: try information().pageSize)
+        return longest - Page.Node.headerLength - layout.storedKeyLength(keyLength) + 1
+    }
+
     /// A reader of the environment in any process. mdb_reader_list
     package struct Reader: Sendable {
         package let process: Int
@@ -270,6 +293,7 @@ extension Environment {
     }
 
     package func readers() throws -> [Reader] {
+        if handle == nil { return [] }
         let lines = ReaderLines()
         let context = Unmanaged.passUnretained(lines).toOpaque()
         let code = mdb_reader_list(

@@ -12,7 +12,7 @@ enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
         // The handle is closed once, under the locks of the gate and of the registry.
-        nonisolated(unsafe) let handle: OpaquePointer
+        nonisolated(unsafe) let handle: OpaquePointer?
         /// The number of this opening. It distinguishes openings whose handles have the same address.
         let opening: UInt64
         let gate: FolderGate

@@ -19,6 +19,12 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let badTransaction = LMDBError(rawValue: MDB_BAD_TXN)
+    /// Other processes may have overwritten pages of a state that is read without a lock. This code isn't one of LMDB's.
+    static let overtaken = LMDBError(rawValue: -1)
+    // Codes that only LMDB 1.0 has.
+    private static let badChecksum: CInt = -30778
+    private static let problem: CInt = -30779
+    private static let shortWrite: CInt = -30772
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
     /// A fatal error, for example because a meta page couldn't be written. The environment can't be used until all its
     /// owners in this process have closed it.
@@ -26,12 +32,16 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
 
     /// Whether the code is taken as a sign of damaged pages.
     package var isDamage: Bool {
-        [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
+        [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE, Self.badChecksum, Self.problem]
+            .contains(rawValue)
     }
 
-    /// Whether the code is taken as a sign of a failed write to a file. LMDB reports an incomplete write, for example
-    /// on a full disk, as EIO.
-    package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
+    /// Whether the code is taken as a sign of a failed write to a file.
+    package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT].contains(rawValue) || isIncompleteWrite }
+
+    /// Whether fewer bytes may have been written than requested, for example because the disk is full. LMDB 0.9 reports
+    /// that as EIO, which can have other causes, LMDB 1.0 as MDB_SHORT_WRITE.
+    var isIncompleteWrite: Bool { [EIO, Self.shortWrite].contains(rawValue) }
 }
 
 extension LMDBError: CustomStringConvertible {
@@ -41,6 +51,9 @@ extension LMDBError: CustomStringConvertible {
         if rawValue == MDB_MAP_RESIZED {
             return
                 "another process enlarged the store; this process can use it again once no snapshot is open in this process"
+        }
+        if self == .overtaken {
+            return "other processes wrote the file while it was read without a lock; try again, or convert the file"
         }
         if self == .badTransaction { return "an earlier error ended the transaction" }
         if rawValue == ENOMEM {
@@ -95,7 +108,8 @@ func write(in transaction: OpaquePointer?, _ call: () -> CInt) -> CInt {
 }
 
 /// Like `check`, for calls that write in a transaction. Records that the transaction has written.
-func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
+func check(_ code: CInt, writtenIn transaction: OpaquePointer?) throws {
+    guard let transaction else { throw LMDBError.permissionDenied }
     if code != MDB_SUCCESS, let environment = Environment.of(transaction) { try environment.checkWrite(code) }
     try check(code)
     Environment.noteWrite(in: transaction)

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A named table of an environment, which LMDB calls a database. It maps sorted keys to one value each.
 ///
-/// A byte key is 1 to 511 bytes long, which is LMDB's limit. The keys of an integer table are 64-bit integers.
+/// A byte key is 1 to 511 bytes long, which is the limit of LMDB 0.9. The keys of an integer table are 64-bit integers.
 package struct Table: Sendable {
     let handle: MDB_dbi
     let keys: KeyKind
@@ -17,8 +17,14 @@ extension Environment {
     /// Opens tables, which stay open until the environment is closed. If `creating`, and the environment isn't
     /// read-only, creates missing tables in one transaction; otherwise throws if a table is missing. mdb_dbi_open
     package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
+        if let file = newestFile() {
+            return try descriptions.map { description throws(LMDBError) in
+                guard let table = try file.table(description) else { throw .tableNotFound }
+                return table
+            }
+        }
         // LMDB requires that only one thread at a time opens tables.
-        try openTables.withLock { open in
+        return try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }
             if !missing.isEmpty {
                 do {
@@ -60,4 +66,9 @@ extension Environment {
         try checkWrite(FileSizeLimit.withoutSignal { mdb_txn_commit(transaction) })
         return opened
     }
+}
+
+/// Throws unless a byte key has a length that LMDB 0.9 allows, so that each file can be converted to its layout.
+func requireAllowed(_ key: RawSpan) throws(LMDBError) {
+    guard (1...Table.maximumKeyLength).contains(key.byteCount) else { throw LMDBError(rawValue: MDB_BAD_VALSIZE) }
 }

@@ -9,6 +9,8 @@ internal import Synchronization
 /// transaction, and may reuse its pages.
 package struct ReadTransaction: ~Copyable {
     private let environment: Environment
+    /// The state that is read without LMDB, to which the view doesn't refer strongly.
+    private let file: MappedFile?
     package let view: TransactionView
 
     /// The number of the transaction that committed the state that is read.
@@ -16,11 +18,17 @@ package struct ReadTransaction: ~Copyable {
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
+        file = environment.newestFile()
+        if let file {
+            self.view = TransactionView(file)
+            return
+        }
         self.view = TransactionView(
             handle: try environment.begin(flags: UInt32(MDB_RDONLY)), isInMap: environment.hasSystemPages)
     }
 
     deinit {
+        guard view.handle != nil else { return }
         mdb_txn_abort(view.handle)
         environment.end()
     }
@@ -76,6 +84,7 @@ extension Environment {
     /// too, because the map couldn't grow for a later write of this process while the reader is open. If another
     /// process wrote past the end of the map, tries to enlarge the map and to begin again.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
+        guard let handle else { throw .permissionDenied }
         if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in
             try checkMap()

@@ -56,5 +56,7 @@ extension TransactionView {
 
     /// The transaction's number. For a write transaction, this is the number of the state that its commit makes.
     /// mdb_txn_id
-    package var identifier: Int { mdb_txn_id(handle) }
+    package var identifier: Int {
+        file.map { Int($0.takeUnretainedValue().pages.meta.transaction) } ?? Int(mdb_txn_id(handle))
+    }
 }

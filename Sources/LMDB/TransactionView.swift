@@ -4,10 +4,24 @@ internal import CFetchIndexLMDB
 ///
 /// A view doesn't own its transaction, so the caller must keep the transaction alive.
 package struct TransactionView {
-    let handle: OpaquePointer
+    /// LMDB's transaction; nil if a mapped file is read without LMDB.
+    let handle: OpaquePointer?
+    /// The file that is read without LMDB. It isn't retained, since views are copied often.
+    private(set) var file: Unmanaged<MappedFile>?
     /// Whether all pages that are read are in the map, and are as long as the system's. False for write transactions,
-    /// which have their changed pages outside of the map.
+    /// which have their changed pages outside of the map, and for a mapped file.
     let isInMap: Bool
+
+    init(handle: OpaquePointer, isInMap: Bool) {
+        self.handle = handle
+        self.isInMap = isInMap
+    }
+
+    init(_ file: MappedFile) {
+        handle = nil
+        self.file = Unmanaged.passUnretained(file)
+        isInMap = false
+    }
 
     /// Looks up a byte key. Calls the body with the value in place; returns false if the key is missing. mdb_get
     package func get(_ key: RawSpan, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
@@ -24,6 +38,7 @@ package struct TransactionView {
     }
 
     private func get(_ key: inout MDB_val, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
+        if let file { return try file.takeUnretainedValue().get(key, in: table, body) }
         var value = MDB_val()
         guard try checkFound(mdb_get(handle, table.handle, &key, &value)) else { return false }
         guard PageBounds(areKnown: isInMap).contain(value) else { throw LMDBError.corrupted }
@@ -39,6 +54,7 @@ package struct TransactionView {
 
     /// The numbers of a table's pages and entries. mdb_stat
     package func statistics(of table: Table) throws -> TreeStatistics {
+        if let file { return try file.takeUnretainedValue().tree(of: table).statistics }
         var stat = MDB_stat()
         try check(mdb_stat(handle, table.handle, &stat))
         return TreeStatistics(
@@ -51,6 +67,7 @@ package struct TransactionView {
     /// Inserts or replaces the value of a byte key. `appending` says that the key is greater than all keys of the
     /// table; throws `keyExists` if it isn't. mdb_put
     package func put(_ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false) throws {
+        try requireAllowed(key)
         try withKey(key) { try put(value, &$0, in: table, flags: UInt32(appending ? MDB_APPEND : 0)) }
     }
 

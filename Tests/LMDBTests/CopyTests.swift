@@ -94,7 +94,7 @@ import Testing
         let path = folder.path + "/data.mdb"
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         for page in 0..<2 {
-            let offset = page * 4096 + 136
+            let offset = page * 4096 + PageLayout.linked.headerLength + 120
             bytes.withUnsafeMutableBytes { bytes in
                 let last = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                 bytes.storeBytes(of: last + 1, toByteOffset: offset, as: UInt64.self)

@@ -122,7 +122,10 @@ import Testing
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
         let data = try Data(contentsOf: file)
         // The offsets at which leaf pages begin.
-        let pages = stride(from: 2 * 4096, to: data.count, by: 4096).filter { data[$0 + 10] == 2 && data[$0 + 11] == 0 }
+        let header = PageLayout.linked.headerLength
+        let pages = stride(from: 2 * 4096, to: data.count, by: 4096).filter {
+            data[$0 + header - 6] == 2 && data[$0 + header - 5] == 0
+        }
         try #require(pages.count > 5)
         var metCount = 0
         for _ in 0..<300 {
@@ -130,10 +133,14 @@ import Testing
             let page = pages.randomElement(using: &random) ?? 0
             // The byte is in a node's header or key, but not in its flags or its offset: some wrong flags and offsets
             // end the process within LMDB.
-            let lower = Int(data[page + 12]) | Int(data[page + 13]) << 8
-            let pointer = page + 16 + 2 * Int.random(in: 0..<(lower - 16) / 2, using: &random)
+            let bytes = Array(data[page..<page + 4096])
+            let offsets = bytes.withUnsafeBytes { bytes in
+                let page = Page(bytes: bytes, layout: .linked)
+                return (0..<page.nodeCount).map(page.offset)
+            }
+            let node = offsets.randomElement(using: &random) ?? 0
             let offset = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].randomElement(using: &random) ?? 0
-            let place = page + (Int(data[pointer]) | Int(data[pointer + 1]) << 8) + offset
+            let place = page + node + offset
             damaged[place] ^= UInt8.random(in: 1...255, using: &random)
             try damaged.write(to: file)
             let (environment, table) = try open()

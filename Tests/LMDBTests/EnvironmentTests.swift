@@ -51,11 +51,13 @@ import Testing
         }
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // A run of overflow pages begins with a header, which has the flags at byte 10 and the number of pages at byte
-        // 12.
-        for page in stride(from: 2 * 4096, to: data.count, by: 4096) where data[page + 10] == 4 && data[page + 16] == 7
-        {
-            withUnsafeBytes(of: count.littleEndian) { data.replaceSubrange(page + 12..<page + 16, with: $0) }
+        // A run of overflow pages begins with a header, which ends with the flags and the number of pages.
+        let header = PageLayout.linked.headerLength
+        for page in stride(from: 2 * 4096, to: data.count, by: 4096)
+        where data[page + header - 6] == 4 && data[page + header] == 7 {
+            withUnsafeBytes(of: count.littleEndian) {
+                data.replaceSubrange(page + header - 4..<page + header, with: $0)
+            }
         }
         try data.write(to: file)
         let (environment, _, numbers) = try open()

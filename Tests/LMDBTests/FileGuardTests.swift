@@ -67,11 +67,12 @@ import Testing
         _ = try Environment.open(at: new.path).beginWrite()
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: new.path + "/data.mdb")).prefix(2 * 4096))
         let written = try data()
-        bytes.replaceSubrange(4096 + 32..<4096 + 136, with: written[4096 + 32..<4096 + 136])
+        let start = 4096 + PageLayout.linked.headerLength
+        bytes.replaceSubrange(start + 16..<start + 120, with: written[start + 16..<start + 120])
         try writeData(bytes)
         #expect(refusal() == nil)
         // If page 1 also has the last page of a committed state, its transaction number 0 must be damaged.
-        bytes.replaceSubrange(4096 + 136..<4096 + 144, with: written[4096 + 136..<4096 + 144])
+        bytes.replaceSubrange(start + 120..<start + 128, with: written[start + 120..<start + 128])
         try writeData(bytes)
         #expect(
             refusal()
@@ -93,10 +94,35 @@ import Testing
         #expect(refusal() == .foreign("its data.mdb is not an LMDB file, or its first pages are damaged"))
         for page in 0...1 {
             var bytes = whole
-            bytes[page * 4096 + 20] = 2
+            bytes[page * 4096 + PageLayout.linked.headerLength + 4] = 2
             try writeData(bytes)
-            #expect(refusal() == .foreign("its data.mdb was written by another version of LMDB"))
+            #expect(
+                refusal() == .foreign("its data.mdb has data version 2, which neither LMDB 0.9 nor LMDB 1.0 writes"))
         }
+    }
+
+    /// The meta pages of this file are written as the other LMDB writes them.
+    @Test func aFileOfTheOtherLMDBIsNamedAndNotTouched() throws {
+        let other = PageLayout.linked == .version1 ? PageLayout.version3 : .version1
+        let (header, start) = (PageLayout.linked.headerLength, other.headerLength)
+        let whole = try data()
+        var bytes = [UInt8](repeating: 0, count: 2 * 4096)
+        for page in [0, 4096] {
+            bytes[page + start - 6] = 8
+            bytes.replaceSubrange(page + start..<page + start + 136, with: whole[page + header..<page + header + 136])
+            bytes[page + start + 4] = UInt8(other.rawValue)
+        }
+        try writeData(bytes)
+        try FileManager.default.removeItem(atPath: lockFile)
+        #expect(refusal() == .otherVersion(other))
+        let sentence = refusal()?.description ?? ""
+        #expect(sentence.hasPrefix("its data.mdb has data version \(other.rawValue) of \(other.releases), but "))
+        #expect(sentence.contains("LMDB \(LinkedLMDB.version), which writes version \(PageLayout.linked.rawValue)"))
+        #expect(try data() == bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["data.mdb"])
+        bytes.replaceSubrange(4096..<8192, with: whole[4096..<8192])
+        try writeData(bytes)
+        #expect(refusal() == .damaged("the first two pages of its data.mdb have different data versions"))
     }
 
     @Test func damagedMetaPagesAreRefused() throws {
@@ -106,19 +132,21 @@ import Testing
             return
         }
         let newest = metas[0].transaction > metas[1].transaction ? 0 : 4096
-        // The offsets are those of a meta page's page size (40); flags, depth and root of the free list (44, 46, 80);
-        // flags, depth and root of the main tree (92, 94, 128); last page (136); and transaction (144).
+        // The offsets behind a meta page's header are those of the page size (24); flags, depth and root of the free
+        // list (28, 30, 64); flags, depth and root of the main tree (76, 78, 112); last page (120); and transaction
+        // (128).
         let lies: [(Int, [UInt8])] = [
-            (40, [0, 0, 0, 0]), (40, [0, 16, 1, 0]), (40, [0, 0, 1, 0]), (44, [4]), (46, [40]), (46, [0]),
-            (80, [1, 0, 0, 0, 0, 0, 0, 0]), (80, [0, 0, 0, 0, 0, 1, 0, 0]), (92, [4]), (92, [8]), (94, [33]),
-            (128, [0, 0, 0, 0, 0, 0, 0, 0]), (128, [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), (136, [200]),
-            (136, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]),
-            (136, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), (136, [0, 0]), (144, [9, 1]), (144, [8, 1]),
-            (151, [0x80]),
+            (24, [0, 0, 0, 0]), (24, [0, 16, 1, 0]), (24, [0, 0, 1, 0]), (28, [4]), (30, [40]), (30, [0]),
+            (64, [1, 0, 0, 0, 0, 0, 0, 0]), (64, [0, 0, 0, 0, 0, 1, 0, 0]), (76, [4]), (76, [8]), (78, [33]),
+            (112, [0, 0, 0, 0, 0, 0, 0, 0]), (112, [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), (120, [200]),
+            (120, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]),
+            (120, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), (120, [0, 0]), (128, [9, 1]), (128, [8, 1]),
+            (135, [0x80]),
         ]
         for (offset, bytes) in lies {
             var lying = whole
-            lying.replaceSubrange(newest + offset..<newest + offset + bytes.count, with: bytes)
+            let start = newest + PageLayout.linked.headerLength + offset
+            lying.replaceSubrange(start..<start + bytes.count, with: bytes)
             try writeData(lying)
             #expect(refusal() != nil, "\(bytes) at \(offset)")
         }

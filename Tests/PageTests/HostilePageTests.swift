@@ -30,17 +30,14 @@ import Testing
     private func has(_ defects: [String], _ words: String) -> Bool { defects.contains { $0.contains(words) } }
 
     /// The offset of a page's node.
-    private func node(_ index: Int, of page: Int) -> Int {
-        page * DamagedFile.pageSize
-            + Int(data.number(at: page * DamagedFile.pageSize + 16 + 2 * index, as: UInt16.self))
-    }
+    private func node(_ index: Int, of page: Int) -> Int { data.node(index, ofPageAt: page * DamagedFile.pageSize) }
 
     /// The number of the first used page of a kind, found by its header.
     private func page(_ kind: UInt16, where isWanted: (Int) -> Bool = { _ in true }) throws -> Int {
         let used = try DamagedFile(data).walk().used
         let page = (2..<data.count / DamagedFile.pageSize).first { number in
             used.contains(UInt64(number)) && data.number(at: number * DamagedFile.pageSize, as: UInt64.self) == number
-                && data.number(at: number * DamagedFile.pageSize + 10, as: UInt16.self) == kind && isWanted(number)
+                && data.flags(ofPageAt: number * DamagedFile.pageSize) == kind && isWanted(number)
         }
         return try #require(page)
     }
@@ -51,7 +48,9 @@ import Testing
         for index in 0..<6 {
             let start = node(index, of: root)
             let length = Int(data.number(at: start + 6, as: UInt16.self))
-            if Array(data[start + 8..<start + 8 + length]) == Array(name.utf8) { return start + 8 + length }
+            if Array(data[start + 8..<start + 8 + length]) == PageLayout.linked.key(ofTable: name) {
+                return start + 8 + PageLayout.linked.storedKeyLength(length)
+            }
         }
         throw DataFileError.damaged("table \(name) is missing")
     }
@@ -76,7 +75,7 @@ import Testing
     @Test func anOverflowRunThatIsEmptyOrExtendsPastTheEndIsReported() throws {
         let head = try page(4) * DamagedFile.pageSize
         for count in [UInt32.max, UInt32(data.count / DamagedFile.pageSize), 0] {
-            #expect(!(try defects { $0.set(count, at: head + 12) }.isEmpty), "\(count) pages")
+            #expect(!(try defects { $0.set(count, at: head + DamagedFile.headerLength - 4) }.isEmpty), "\(count) pages")
         }
     }
 
@@ -89,28 +88,36 @@ import Testing
         let head = data.count / DamagedFile.pageSize
         var changed = data + [UInt8](repeating: 0, count: (added + 1) * DamagedFile.pageSize)
         changed.set(UInt64(head), at: head * DamagedFile.pageSize)
-        changed.set(4 as UInt16, at: head * DamagedFile.pageSize + 10)
-        changed.set(UInt32(added), at: head * DamagedFile.pageSize + 12)
-        for page in 0..<2 { changed.set(UInt64(head + added), at: page * DamagedFile.pageSize + 136) }
-        for node in long { changed.set(UInt64(head), at: node) }
+        changed.set(4 as UInt16, at: head * DamagedFile.pageSize + DamagedFile.headerLength - 6)
+        changed.set(UInt32(added), at: head * DamagedFile.pageSize + DamagedFile.headerLength - 4)
+        for page in 0..<2 {
+            changed.set(UInt64(head + added), at: page * DamagedFile.pageSize + DamagedFile.headerLength + 120)
+        }
+        for node in long {
+            changed.set(UInt64(head), at: node)
+            if PageLayout.linked == .version3 {
+                changed.set(UInt64(0), at: node + 8)
+                changed.set(UInt64(added), at: node + 16)
+            }
+        }
         let walk = try DamagedFile(changed).walk()
         let twice = walk.report.defects.filter { $0.contains("it is used twice") }
         #expect(twice.count == long.count - 1)
         #expect(twice.allSatisfy { $0.hasPrefix("page \(head): ") })
     }
 
-    /// The offsets of the page numbers of all values on overflow pages.
+    /// The offsets of the references of all values on overflow pages.
     private func longValues() throws -> [Int] {
         let used = try DamagedFile(data).walk().used
         return (2..<data.count / DamagedFile.pageSize).flatMap { number -> [Int] in
             let start = number * DamagedFile.pageSize
             guard used.contains(UInt64(number)), data.number(at: start, as: UInt64.self) == number,
-                data.number(at: start + 10, as: UInt16.self) == 2
+                data.flags(ofPageAt: start) == 2
             else { return [] }
-            let count = (Int(data.number(at: start + 12, as: UInt16.self)) - 16) / 2
-            return (0..<count).filter { isLong($0, of: number) }.map { index in
+            return (0..<data.nodeCount(ofPageAt: start)).filter { isLong($0, of: number) }.map { index in
                 let node = self.node(index, of: number)
-                return node + 8 + Int(data.number(at: node + 6, as: UInt16.self))
+                return node + 8
+                    + PageLayout.linked.storedKeyLength(Int(data.number(at: node + 6, as: UInt16.self)))
             }
         }
     }
@@ -126,15 +133,16 @@ import Testing
     }
 
     private func isLong(_ index: Int, of page: Int) -> Bool {
-        let count = (Int(data.number(at: page * DamagedFile.pageSize + 12, as: UInt16.self)) - 16) / 2
-        return index < count && data.number(at: node(index, of: page) + 4, as: UInt16.self) == 1
+        index < data.nodeCount(ofPageAt: page * DamagedFile.pageSize)
+            && data.number(at: node(index, of: page) + 4, as: UInt16.self) == 1
     }
 
     @Test func nodesOutsideTheirPageOrOverlappingAreReported() throws {
         let leaf = try page(2)
-        let pointers = leaf * DamagedFile.pageSize + 16
+        let pointers = leaf * DamagedFile.pageSize + DamagedFile.headerLength
         for offset in [65535, 65534, 4096, 4090, 0, 17] as [UInt16] {
-            #expect(has(try defects { $0.set(offset, at: pointers) }, "has node 0 at the invalid offset \(offset)"))
+            let place = PageLayout.linked.base + Int(offset)
+            #expect(has(try defects { $0.set(offset, at: pointers) }, "has node 0 at the invalid offset \(place)"))
         }
         let second = data.number(at: pointers + 2, as: UInt16.self)
         #expect(has(try defects { $0.set(second, at: pointers) }, "overlap"))
@@ -145,7 +153,7 @@ import Testing
         let branch = try page(1)
         let child = Int(data.number(at: node(1, of: branch), as: UInt32.self))
         // Two nodes of a leaf change places.
-        let pointers = child * DamagedFile.pageSize + 16
+        let pointers = child * DamagedFile.pageSize + DamagedFile.headerLength
         let defects = try defects { data in
             let (first, second) = (
                 data.number(at: pointers, as: UInt16.self), data.number(at: pointers + 2, as: UInt16.self)
@@ -177,8 +185,7 @@ import Testing
         #expect(has(try defects { $0.set(UInt64.max, at: list + 8) }, "the free list names it"))
         #expect(has(try defects { $0.set(count - 1, at: list) }, "neither used nor free"))
         #expect(has(try defects { $0.set(UInt64.max, at: list) }, "has a page list that counts"))
-        let last = node(
-            (Int(data.number(at: root * DamagedFile.pageSize + 12, as: UInt16.self)) - 16) / 2 - 1, of: root)
+        let last = node(data.nodeCount(ofPageAt: root * DamagedFile.pageSize) - 1, of: root)
         #expect(has(try defects { $0.set(UInt64.max, at: last + 8) }, "later than the checked state"))
         if count >= 2 {
             let first = data.number(at: list + 8, as: UInt64.self)
@@ -200,10 +207,11 @@ import Testing
 
     @Test func aTableRecordOfWrongLengthNameOrKindIsReported() throws {
         let start = try record(of: "nodes")
-        let header = start - 8 - 5
+        let key = PageLayout.linked.key(ofTable: "nodes")
+        let header = start - 8 - key.count
         #expect(has(try defects { $0.set(47 as UInt32, at: header) }, "does not hold a table"))
         #expect(has(try defects { $0.set(0 as UInt16, at: header + 4) }, "does not hold a table"))
-        #expect(has(try defects { $0[start - 1] = UInt8(ascii: "z") }, "table \"nodes\" is missing"))
+        #expect(has(try defects { $0[header + 8 + 4] = UInt8(ascii: "z") }, "table \"nodes\" is missing"))
         #expect(has(try defects { $0.set(0 as UInt16, at: start + 4) }, "the wrong kind of keys"))
         #expect(has(try defects { $0.set(4 as UInt16, at: start + 4) }, "flags"))
         #expect(has(try defects { $0.set(UInt64.max, at: start + 32) }, "counts \(UInt64.max) entries"))

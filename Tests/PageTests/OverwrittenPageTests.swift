@@ -97,8 +97,8 @@ import Testing
         #expect(found >= 10)
         for number in missed {
             let (old, page) = (sample.earlier.page(number), sample.data.page(number))
-            #expect(old.prefix(14) == page.prefix(14), "page \(number)")
-            #expect(page.number(at: 10, as: UInt16.self) == 2, "page \(number)")
+            #expect(old.nodeCount(ofPageAt: 0) == page.nodeCount(ofPageAt: 0), "page \(number)")
+            #expect(old.flags(ofPageAt: 0) == 2 && page.flags(ofPageAt: 0) == 2, "page \(number)")
         }
         for number in 0..<2 {
             try file.write(sample.earlier.page(number), at: number * DamagedFile.pageSize)
@@ -112,12 +112,12 @@ import Testing
         for number in try pagesOfEveryKind() {
             let page = sample.data.page(number)
             var offsets = Array(0..<24)
-            let flags = page.number(at: 10, as: UInt16.self)
-            if flags == 8 { offsets += 24..<152 }
+            let flags = page.flags(ofPageAt: 0)
+            if flags == 8 { offsets += 24..<DamagedFile.headerLength + 136 }
             if flags == 1 || flags == 2 {
-                let count = (Int(page.number(at: 12, as: UInt16.self)) - 16) / 2
+                let count = page.nodeCount(ofPageAt: 0)
                 for index in Set([0, 1, count / 2, count - 1]) where index < count {
-                    let node = Int(page.number(at: 16 + 2 * index, as: UInt16.self))
+                    let node = page.node(index, ofPageAt: 0)
                     offsets += node..<min(node + 20, page.count)
                 }
             }
@@ -137,7 +137,7 @@ import Testing
         var pages: Set<Int> = [0, 1, Int(walk.meta.main.root), Int(walk.meta.freeList.root)]
         for kind in [1, 2, 4] as [UInt16] {
             let first = (2..<pageCount).first { number in
-                walk.used.contains(UInt64(number)) && sample.data.page(number).number(at: 10, as: UInt16.self) == kind
+                walk.used.contains(UInt64(number)) && sample.data.page(number).flags(ofPageAt: 0) == kind
                     && sample.data.page(number).number(at: 0, as: UInt64.self) == number
             }
             if let first { pages.insert(first) }

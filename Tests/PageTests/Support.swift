@@ -147,6 +147,7 @@ struct SampleStore {
 /// A copy of a data file, which a test damages, in a folder of its own.
 final class DamagedFile {
     static let pageSize = 4096
+    static let headerLength = PageLayout.linked.headerLength
     let folder = TemporaryFolder()
     private let file: FileHandle
 
@@ -186,6 +187,22 @@ final class DamagedFile {
         let walk = try PageWalk(file, MetaPage.newest(of: metas), fileLength: length)
         try walk.walk(expecting: [])
         return walk
+    }
+}
+
+/// The fields of a page that begins at an offset in a data file.
+extension [UInt8] {
+    func flags(ofPageAt start: Int) -> UInt16 { number(at: start + DamagedFile.headerLength - 6, as: UInt16.self) }
+
+    func nodeCount(ofPageAt start: Int) -> Int {
+        let lower = PageLayout.linked.base + Int(number(at: start + DamagedFile.headerLength - 4, as: UInt16.self))
+        return (lower - DamagedFile.headerLength) / 2
+    }
+
+    /// The offset of a node in the data file.
+    func node(_ index: Int, ofPageAt start: Int) -> Int {
+        let pointer = start + DamagedFile.headerLength + 2 * index
+        return start + PageLayout.linked.base + Int(number(at: pointer, as: UInt16.self))
     }
 }
 

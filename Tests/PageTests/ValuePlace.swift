@@ -28,7 +28,7 @@ extension DamagedFile {
         _ = try walk.walk(walk.meta.main, "the main tree", keys: .bytes) { page, key, value in
             guard case .table(let range) = value else { return "holds no table" }
             let bytes = page.bytes(range)
-            trees.append((String(decoding: page.bytes(key), as: UTF8.self), TreeRecord(bytes.span.bytes)))
+            trees.append((PageLayout.linked.tableName(page.bytes(key)), TreeRecord(bytes.span.bytes)))
             return nil
         }
         var places: [ValuePlace] = []
@@ -38,8 +38,8 @@ extension DamagedFile {
                 switch value {
                 case .here(let range):
                     (offset, count) = (Int(page.pageNumber) * Self.pageSize + range.lowerBound, range.count)
-                case .overflow(let first, let byteCount):
-                    (offset, count) = (Int(first) * Self.pageSize + Page.headerLength, byteCount)
+                case .overflow(let run, let byteCount):
+                    (offset, count) = (Int(run.first) * Self.pageSize + Self.headerLength, byteCount)
                 case .table, .unknown: return "holds no value"
                 }
                 places.append(ValuePlace(table: name, key: page.bytes(key), offset: offset, count: count))

@@ -1,6 +1,6 @@
 import FetchIndexModels
 import Foundation
-import FetchIndexLMDB
+@testable import FetchIndexLMDB
 import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
@@ -12,7 +12,7 @@ import FetchIndexValues
 @Suite struct NewestStateTests {
     private static let pageLength = 4096
     /// The offset of the transaction number in a meta page.
-    private static let numberOffset = 16 + 128
+    private static let numberOffset = PageLayout.linked.headerLength + 128
 
     private func fill(_ path: String, commits: Int) throws {
         var options = Store.Options()
@@ -54,6 +54,32 @@ import FetchIndexValues
         #expect(refused >= 127)
         try whole.write(to: file)
         #expect(try Store(at: folder.path).snapshot().commit == UInt64(commits))
+    }
+
+    /// The file is one of the other LMDB, which is read without LMDB.
+    @Test func noFlippedBitOfATransactionNumberHidesACommitOfTheOtherLMDB() throws {
+        let folder = TemporaryFolder()
+        try OtherLMDBStore.write(to: folder.path)
+        let file = URL(fileURLWithPath: folder.path + "/data.mdb")
+        let whole = try Data(contentsOf: file)
+        var options = Store.Options()
+        options.isReadOnly = true
+        let commit = try Store(at: folder.path, options: options).snapshot().commit
+        var hidden: [String] = []
+        for page in 0...1 {
+            for bit in 0..<64 {
+                var data = whole
+                let start = page * Self.pageLength + OtherLMDBStore.layout.headerLength + 128
+                data[start + bit / 8] ^= 1 << UInt8(bit % 8)
+                try data.write(to: file)
+                do {
+                    if try Store(at: folder.path, options: options).snapshot().commit != commit {
+                        hidden.append("page \(page), bit \(bit)")
+                    }
+                } catch StoreError.corrupted {}
+            }
+        }
+        #expect(hidden.count <= 1, "\(hidden)")
     }
 
     /// After a compaction, LMDB numbers transactions from 1 again, so the newest transaction has another number than

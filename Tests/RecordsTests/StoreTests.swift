@@ -241,7 +241,8 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try Store(at: folder.path, model: TestStore.books) }
     }
 
-    @Test func twoToolsOfLMDBReadAStore() throws {
+    // The tools are those of Debian's LMDB 0.9.
+    @Test(.enabled(if: PageLayout.linked == .version1)) func twoToolsOfLMDBReadAStore() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         try test.write { try $0.insert(0, record.span.bytes) }

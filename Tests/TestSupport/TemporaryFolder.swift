@@ -6,6 +6,10 @@ package let isUnderSanitizer = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
     ProcessInfo.processInfo.environment[$0] != nil
 }
 
+/// The environment variables that a process with an otherwise empty environment needs: those with which the system finds
+/// another LMDB than its own.
+package let libraryEnvironment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
+
 /// The path of a folder for one test. The test creates the folder, which is removed when this object is released.
 package final class TemporaryFolder: Sendable {
     package let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString

@@ -3,7 +3,8 @@
 extension StoreInformation: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "path": path, "format": format, "commit": commit, "fileBytes": fileBytes, "freeBytes": freeBytes,
+            "path": path, "format": format, "lmdb": lmdb, "commit": commit, "fileBytes": fileBytes,
+            "freeBytes": freeBytes,
             "tables": tables, "entities": entities, "log": log, "timeZones": timeZones, "caches": caches,
             "source": source, "readers": readers,
         ])

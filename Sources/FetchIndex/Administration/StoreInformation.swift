@@ -122,10 +122,21 @@ public struct StoreInformation: Sendable {
         public let reason: String?
     }
 
+    public struct LMDB: Encodable, Sendable {
+        /// The data version of the file: 1 or 3.
+        public let fileVersion: Int
+        /// The releases of LMDB that read and write this version: "LMDB 0.9" or "LMDB 1.0".
+        public let release: String
+        /// The version of the LMDB that this program uses, such as "0.9.24".
+        public let library: String
+    }
+
     /// The store's folder.
     public let path: String
-    /// The version of the file's format.
+    /// The version of the store's format.
     public let format: Int
+    /// The layout of the file's pages, which LMDB 0.9 and 1.0 don't share.
+    public let lmdb: LMDB
     /// The number of the newest commit.
     public let commit: UInt64
     public let fileBytes: Int
@@ -160,7 +171,10 @@ extension PersistentContainer {
             }
             let state = snapshot.state
             return StoreInformation(
-                path: store.path, format: try snapshot.formatVersion(), commit: state.commit,
+                path: store.path, format: try snapshot.formatVersion(),
+                lmdb: StoreInformation.LMDB(
+                    fileVersion: environment.layoutVersion, release: environment.layoutRelease,
+                    library: environment.libraryVersion), commit: state.commit,
                 fileBytes: environment.fileBytes, freeBytes: environment.freeBytes,
                 tables: try store.tableBytes(in: snapshot).map {
                     StoreInformation.Table(name: $0.name, bytes: $0.bytes)

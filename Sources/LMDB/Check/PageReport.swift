@@ -17,6 +17,10 @@ package struct PageReport: Sendable {
     }
 
     package var isWhole: Bool { count == 0 }
+    /// The number of pages that are neither used nor free; 0 if other defects were found before they were counted.
+    package internal(set) var lostPages = 0
+    /// Whether all pages that are used can be read.
+    package var isReadable: Bool { count == (lostPages > 0 ? 1 : 0) }
 
     /// The defects found, one sentence each. If there are too many, the last sentence says how many more were found.
     package var defects: [String] {

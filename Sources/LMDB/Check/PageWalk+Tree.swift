@@ -41,9 +41,12 @@ extension PageWalk {
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0
-        let page = PageView(try read(number, byteCount: meta.pageSize))
+        let page = PageView(try read(number, byteCount: meta.pageSize), meta.layout)
         if isLeaf { descent.leafPages += 1 } else { descent.branchPages += 1 }
-        if let defect = page.headerDefect(number, isLeaf ? .leaf : .branch) ?? page.nodeDefect(isLeaf: isLeaf) {
+        let kind = isLeaf ? Page.Kind.leaf : .branch
+        if let defect = page.headerDefect(number, kind, committedBy: meta.transaction)
+            ?? page.nodeDefect(isLeaf: isLeaf)
+        {
             return add(defect, number, descent)
         }
         if page.nodeCount < (isLeaf ? 1 : descent.fewestChildren) {
@@ -89,8 +92,8 @@ extension PageWalk {
         descent.entries += page.nodeCount
         for index in 0..<page.nodeCount {
             let value = page.value(index)
-            if case .overflow(let first, let byteCount) = value {
-                guard let count = try walkOverflow(first, byteCount, descent) else { continue }
+            if case .overflow(let run, let byteCount) = value {
+                guard let count = try walkOverflow(run, byteCount, descent) else { continue }
                 descent.overflowPages += count
             }
             if let defect = try descent.visit(page, page.key(index), value) { add(defect, number, descent) }
@@ -99,13 +102,14 @@ extension PageWalk {
 
     /// Checks the first page of a run of overflow pages. Returns the run's length in pages; nil if it has a defect,
     /// which is reported.
-    private func walkOverflow(_ number: PageNumber, _ byteCount: Int, _ descent: Descent) throws -> Int? {
+    private func walkOverflow(_ run: OverflowRun, _ byteCount: Int, _ descent: Descent) throws -> Int? {
+        let number = run.first
         guard number >= MetaPage.count, number < min(meta.pageCount, filePages) else {
             _ = use(number, descent.subject)
             return nil
         }
-        let head = PageView(try read(number, byteCount: Page.headerLength))
-        if let defect = head.headerDefect(number, .overflow) {
+        let head = PageView(try read(number, byteCount: meta.layout.headerLength), meta.layout)
+        if let defect = head.headerDefect(number, .overflow, committedBy: meta.transaction) ?? run.defect(of: head) {
             _ = use(number, descent.subject)
             add(defect, number, descent)
             return nil
@@ -114,11 +118,20 @@ extension PageWalk {
         guard use(number, count: count, descent.subject) else { return nil }
         // A run may be longer than needed: it keeps its length if the transaction that wrote its value overwrote it
         // with a shorter one.
-        let needed = Page.overflowCount(of: byteCount, pageLength: meta.pageSize)
+        let needed = meta.layout.overflowCount(of: byteCount, pageLength: meta.pageSize)
         if count < needed {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)
             return nil
         }
         return Int(count)
+    }
+}
+
+extension OverflowRun {
+    /// The defect of the run's first page, compared with this reference; nil if none is found.
+    fileprivate func defect(of head: PageView) -> String? {
+        guard let count, let transaction else { return nil }
+        return count == UInt64(head.overflowCount) && transaction == head.transaction
+            ? nil : "disagrees with its leaf on the number of its pages or on the transaction that wrote it"
     }
 }

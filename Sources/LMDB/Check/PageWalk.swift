@@ -41,7 +41,7 @@ final class PageWalk {
         try walkFreeList()
         var found: [(name: String, tree: TreeRecord)] = []
         let counts = try walk(meta.main, "the main tree", keys: .bytes) { page, key, value in
-            let name = String(decoding: page.bytes(key), as: UTF8.self)
+            let name = self.meta.layout.tableName(page.bytes(key))
             guard case .table(let range) = value, range.count == TreeRecord.length else {
                 return "does not hold a table under the name \"\(name)\""
             }
@@ -78,6 +78,7 @@ final class PageWalk {
         report.freePages = free.count
         guard report.isWhole else { return }
         let lost = meta.pageCount - MetaPage.count - UInt64(used.count) - UInt64(free.count)
+        report.lostPages = Int(lost)
         if lost > 0 { report.add("\(counted(lost, "page is", "pages are")) neither used nor free") }
     }
 
@@ -146,9 +147,9 @@ extension PageWalk {
             }
             switch value {
             case .here(let range): return self.release(listed: page.bytes(range))
-            case .overflow(let first, let byteCount):
-                let bytes = try self.file.bytes(
-                    at: Int(first) * self.meta.pageSize + Page.headerLength, count: byteCount)
+            case .overflow(let run, let byteCount):
+                let start = Int(run.first) * self.meta.pageSize + self.meta.layout.headerLength
+                let bytes = try self.file.bytes(at: start, count: byteCount)
                 return bytes.count == byteCount
                     ? self.release(listed: bytes) : "has a page list that extends past the end of the file"
             case .table, .unknown: return "has a node that is not a list of pages"

@@ -7,8 +7,9 @@ extension DataFile {
     private static let tries = 50
     private static let pauseInMicroseconds: UInt32 = 2000
 
-    /// Throws `DataFileError` unless LMDB can safely open the files of a folder. LMDB trusts the meta pages: if they
-    /// named a page after the end of the file, reading it would kill the process.
+    /// Throws `DataFileError` unless the linked LMDB can safely open the files of a folder. LMDB trusts the meta pages:
+    /// if they named a page after the end of the file, reading it would kill the process. `otherVersion` is thrown for a
+    /// file without defects only.
     ///
     /// The lock file is examined without opening it, since closing it would drop this process's locks on it.
     package static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
@@ -22,7 +23,10 @@ extension DataFile {
             if creates, try file.length() == 0 { return }
             if let metas = try MetaPage.both(of: file) {
                 let length = try file.length()
-                guard let error = try defect(of: file, metas, length, witness) else { return }
+                guard let error = try defect(of: file, metas, length, witness) else {
+                    if metas[0].layout != .linked { throw DataFileError.otherVersion(metas[0].layout) }
+                    return
+                }
                 // The meta pages and the length are those of the last attempt, so the defect doesn't come from a commit
                 // during the reading.
                 if let last, last.metas == metas, last.length == length { throw error }
@@ -34,7 +38,7 @@ extension DataFile {
     }
 
     /// The minimum length of LMDB's lock file in bytes: two cache lines, and a slot for one reader.
-    private static let shortestLockFile = 192
+    static let shortestLockFile = 192
 
     /// Throws if a file with one of the names exists, but isn't a regular file. Returns the lengths of the existing
     /// files.

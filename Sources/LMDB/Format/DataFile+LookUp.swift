@@ -26,7 +26,8 @@ extension DataFile {
     /// Looks up a value by its byte key in a named table. Returns nil if the table or the key is missing, if the value
     /// is in overflow pages, or if a page or a tree record on the way has a defect. O(log n).
     private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
-        guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
+        guard let (page, value) = try find(meta.layout.key(ofTable: table), in: meta.main, of: meta),
+            case .table(let range) = value,
             range.count == TreeRecord.length
         else { return nil }
         let bytes = page.bytes(range)
@@ -45,8 +46,10 @@ extension DataFile {
         var level = tree.depth - 1
         while number < meta.pageCount {
             let isLeaf = level == 0
-            let page = PageView(try bytes(at: Int(number) * meta.pageSize, count: meta.pageSize))
-            guard page.headerDefect(number, isLeaf ? .leaf : .branch) == nil, page.nodeDefect(isLeaf: isLeaf) == nil
+            let page = PageView(try bytes(at: Int(number) * meta.pageSize, count: meta.pageSize), meta.layout)
+            let kind = isLeaf ? Page.Kind.leaf : .branch
+            guard page.headerDefect(number, kind, committedBy: meta.transaction) == nil,
+                page.nodeDefect(isLeaf: isLeaf) == nil
             else { return nil }
             if isLeaf {
                 let index = (0..<page.nodeCount).first { page.bytes(page.key($0)) == key }

@@ -14,6 +14,8 @@ package struct DataFile: ~Copyable {
         }
     }
 
+    var descriptor: CInt { file.descriptor }
+
     /// The file's current length in bytes.
     func length() throws -> Int {
         var status = stat()
@@ -40,9 +42,12 @@ package struct DataFile: ~Copyable {
 
 /// A reason why LMDB can't safely use an environment's files.
 package enum DataFileError: Error, Equatable {
-    /// A file or folder in the environment's folder doesn't look like LMDB's, or a file has the format of another LMDB
-    /// version.
+    /// A file or folder in the environment's folder doesn't look like LMDB's, or the file has an unknown version.
     case foreign(String)
+    /// The data file has the layout of another LMDB than the linked one, which can't read it.
+    case otherVersion(PageLayout)
+    /// The library that runs isn't the one that the program was built for.
+    case otherLibrary(String)
     /// The files can't be used as they are, for example because one is cut off.
     case damaged(String)
 }
@@ -50,7 +55,10 @@ package enum DataFileError: Error, Equatable {
 extension DataFileError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .foreign(let sentence), .damaged(let sentence): sentence
+        case .foreign(let sentence), .otherLibrary(let sentence), .damaged(let sentence): sentence
+        case .otherVersion(let found):
+            "its data.mdb has data version \(found.rawValue) of \(found.releases), but this program uses LMDB "
+                + "\(LinkedLMDB.version), which writes version \(PageLayout.linked.rawValue)"
         }
     }
 }

@@ -1,18 +1,20 @@
 /// One of the two pages at the beginning of a data file. Each describes a state of the environment. A transaction with
 /// an even number writes page 0, one with an odd number page 1.
 ///
-///     page header 16 | magic 4 | version 4 | address 8 | map size 8 | free list 48 | main tree 48 | last page 8
+///     page header | magic 4 | version 4 | address 8 | map size 8 | free list 48 | main tree 48 | last page 8
 ///                    | transaction 8
 struct MetaPage: Equatable {
     static let count: UInt64 = 2
-    static let length = Page.headerLength + 136
+    /// The length of the longest meta page, without the unused rest of the page.
+    private static let length = 24 + 136
+    /// The offset of the transaction's number behind the header.
+    static let transactionOffset = 128
     private static let magic: UInt32 = 0xBEEF_C0DE
-    private static let version: UInt32 = 1
-    private static let pageSizes = 512...32768
     /// The greatest valid transaction number; a greater number is damage. At a thousand transactions per second,
     /// reaching it would take almost 300,000 years.
     private static let lastTransaction: UInt64 = 1 << 53
 
+    let layout: PageLayout
     let freeList: TreeRecord
     let main: TreeRecord
     let lastPage: PageNumber
@@ -22,21 +24,30 @@ struct MetaPage: Equatable {
     /// The number of the state's pages. Free pages count, even those at the end that were never written to the file.
     var pageCount: UInt64 { lastPage &+ 1 }
 
-    /// Decodes a page. Throws if it isn't a meta page of this version of LMDB, or names an invalid page size.
+    /// Decodes a page. Throws if it isn't a meta page of a known version, or names an invalid page size.
     private init(_ bytes: [UInt8]) throws {
-        let flags = bytes.withUnsafeBytes { Page(bytes: $0).flags }
-        let contents = bytes.span.bytes.extracting(Page.headerLength..<Self.length)
-        guard flags & Page.Kind.meta.rawValue != 0,
-            contents.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self) == Self.magic
-        else { throw DataFileError.foreign("its data.mdb is not an LMDB file, or its first pages are damaged") }
-        guard contents.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self) == Self.version else {
-            throw DataFileError.foreign("its data.mdb was written by another version of LMDB")
+        func number(at offset: Int) -> UInt32 {
+            bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
         }
+        let found = PageLayout.allCases.first { layout in
+            number(at: layout.headerLength) == Self.magic
+                && bytes.withUnsafeBytes { Page(bytes: $0, layout: layout).flags } & Page.Kind.meta.rawValue != 0
+        }
+        guard let found else {
+            throw DataFileError.foreign("its data.mdb is not an LMDB file, or its first pages are damaged")
+        }
+        let version = number(at: found.headerLength + 4)
+        guard version == found.rawValue else {
+            throw DataFileError.foreign(
+                "its data.mdb has data version \(version), which neither LMDB 0.9 nor LMDB 1.0 writes")
+        }
+        layout = found
+        let contents = bytes.span.bytes.extracting(droppingFirst: found.headerLength)
         freeList = TreeRecord(contents.extracting(24..<24 + TreeRecord.length), isFreeList: true)
         main = TreeRecord(contents.extracting(72..<72 + TreeRecord.length))
         lastPage = contents.unsafeLoadUnaligned(fromByteOffset: 120, as: UInt64.self)
-        transaction = contents.unsafeLoadUnaligned(fromByteOffset: 128, as: UInt64.self)
-        guard Self.pageSizes.contains(pageSize), pageSize & (pageSize - 1) == 0 else {
+        transaction = contents.unsafeLoadUnaligned(fromByteOffset: Self.transactionOffset, as: UInt64.self)
+        guard (512...found.longestPage).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw DataFileError.damaged("its data.mdb has pages of \(pageSize) bytes, which no LMDB file has")
         }
     }
@@ -54,6 +65,9 @@ struct MetaPage: Equatable {
             throw DataFileError.damaged(
                 "page \(index) of its data.mdb has transaction \(meta.transaction), which LMDB writes to the other meta page"
             )
+        }
+        guard first.layout == second.layout else {
+            throw DataFileError.damaged("the first two pages of its data.mdb have different data versions")
         }
         guard first.pageSize == second.pageSize else {
             throw DataFileError.damaged("the first two pages of its data.mdb name different page sizes")

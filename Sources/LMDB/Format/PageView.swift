@@ -3,19 +3,30 @@ internal import FetchIndexPlatform
 /// and, for a branch or leaf, `nodeDefect` before anything else: the other accessors don't validate.
 struct PageView {
     private let bytes: [UInt8]
+    private let layout: PageLayout
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8], _ layout: PageLayout) {
+        self.bytes = bytes
+        self.layout = layout
+    }
 
-    private func read<Result>(_ body: (Page) -> Result) -> Result { bytes.withUnsafeBytes { body(Page(bytes: $0)) } }
+    private func read<Result>(_ body: (Page) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(Page(bytes: $0, layout: layout)) }
+    }
 
     var pageNumber: PageNumber { read(\.number) }
+    var transaction: UInt64? { read(\.transaction) }
     var overflowCount: UInt32 { read(\.overflowCount) }
     var nodeCount: Int { read(\.nodeCount) }
 
-    /// The defect of the page number and kind in the header; nil if they are right.
-    func headerDefect(_ wanted: PageNumber, _ kind: Page.Kind) -> String? {
-        guard bytes.count >= Page.headerLength else { return "is missing" }
+    /// The defect of the page number, the kind and the transaction in the header; nil if none is found. A page of the
+    /// state that a transaction committed isn't written by a later one.
+    func headerDefect(_ wanted: PageNumber, _ kind: Page.Kind, committedBy last: UInt64) -> String? {
+        guard bytes.count >= layout.headerLength else { return "is missing" }
         if pageNumber != wanted { return "says that it is page \(pageNumber)" }
+        if let transaction, transaction > last {
+            return "says that transaction \(transaction) wrote it, which is later than the checked state"
+        }
         let flags = read(\.flags)
         return flags == kind.rawValue ? nil : "is not the expected \(kind.name): it has the flags \(flags)"
     }
@@ -25,7 +36,7 @@ struct PageView {
 
     private static func nodeDefect(_ page: Page, isLeaf: Bool) -> String? {
         let (lower, upper, length) = (page.lower, page.upper, page.bytes.count)
-        guard lower >= Page.headerLength, lower % 2 == 0, lower <= upper, upper <= length else {
+        guard lower >= page.layout.headerLength, lower % 2 == 0, lower <= upper, upper <= length else {
             return "has invalid bounds of its free space, \(lower) and \(upper)"
         }
         var extents: [(start: Int, end: Int)] = []
@@ -36,7 +47,7 @@ struct PageView {
             guard start >= upper, start % 2 == 0, start + Page.Node.headerLength <= length else {
                 return "has node \(index) at the invalid offset \(start)"
             }
-            let end = node.valueOffset + (isLeaf ? node.storedLength : 0)
+            let end = isLeaf ? node.valueOffset + node.storedLength : node.keyOffset + node.keyLength
             guard end <= length else { return "has a node \(index) that extends past its end" }
             extents.append((start, end))
         }
@@ -52,7 +63,7 @@ struct PageView {
     func key(_ index: Int) -> Range<Int> {
         read {
             let node = $0.node(index)
-            return node.keyOffset..<node.valueOffset
+            return node.keyOffset..<node.keyOffset + node.keyLength
         }
     }
 
@@ -64,7 +75,7 @@ struct PageView {
     enum Value {
         case here(Range<Int>)
         case table(Range<Int>)
-        case overflow(page: PageNumber, byteCount: Int)
+        case overflow(OverflowRun, byteCount: Int)
         case unknown(flags: UInt16)
     }
 
@@ -75,7 +86,7 @@ struct PageView {
             switch node.flags {
             case 0: return .here(range)
             case Page.Node.tableFlag: return .table(range)
-            case Page.Node.overflowFlag: return .overflow(page: node.overflowPage, byteCount: node.valueLength)
+            case Page.Node.overflowFlag: return .overflow(node.overflowRun, byteCount: node.valueLength)
             case let flags: return .unknown(flags: flags)
             }
         }

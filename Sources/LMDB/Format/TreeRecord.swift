@@ -5,7 +5,7 @@
 /// Numbers are in the machine's byte order.
 package struct TreeRecord: Equatable {
     static let length = 48
-    /// LMDB's maximum length of a byte key.
+    /// The maximum length of a byte key of LMDB 0.9; 1.0 would allow more.
     package static let maximumKeyLength = 511
     /// The root's page number in the record of an empty tree.
     static let noRoot = PageNumber.max
@@ -46,6 +46,13 @@ package struct TreeRecord: Equatable {
         case Self.integerKey: .integers
         default: nil
         }
+    }
+
+    /// The numbers of the tree's pages and entries, as the record states them.
+    var statistics: TreeStatistics {
+        TreeStatistics(
+            depth: depth, branchPages: Int(clamping: branchPages), leafPages: Int(clamping: leafPages),
+            overflowPages: Int(clamping: overflowPages), entries: Int(clamping: entries))
     }
 
     /// A defect of the record, in a file of `pageCount` pages; nil if none is found.

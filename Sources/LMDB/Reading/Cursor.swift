@@ -3,7 +3,9 @@ internal import CFetchIndexLMDB
 /// A position in a table. After a move that returned true, `key` and `value` are the bytes of the entry at the cursor.
 /// These bytes are valid until the cursor moves, or its transaction writes or ends.
 package struct Cursor: ~Copyable {
-    private let handle: OpaquePointer
+    /// LMDB's cursor; nil if a mapped file is read without LMDB.
+    private let handle: OpaquePointer?
+    private var mapped: PageCursor?
     private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
@@ -18,15 +20,19 @@ package struct Cursor: ~Copyable {
     /// Opens a cursor. mdb_cursor_open
     init(_ view: TransactionView, _ table: Table) throws(LMDBError) {
         var opened: OpaquePointer?
-        try check(mdb_cursor_open(view.handle, table.handle, &opened))
-        guard let opened else { throw LMDBError.corrupted }
+        if let file = view.file?.takeUnretainedValue() {
+            mapped = PageCursor(file.pages, try file.tree(of: table))
+        } else {
+            try check(mdb_cursor_open(view.handle, table.handle, &opened))
+            guard opened != nil else { throw LMDBError.corrupted }
+        }
         handle = opened
         keys = table.keys
         isInMap = view.isInMap
         bounds = PageBounds(areKnown: view.isInMap)
     }
 
-    deinit { mdb_cursor_close(handle) }
+    deinit { if handle != nil { mdb_cursor_close(handle) } }
 
     package var key: RawSpan {
         @_lifetime(borrow self)
@@ -90,7 +96,7 @@ package struct Cursor: ~Copyable {
     /// Moves to the first entry whose key is `key` or greater; returns false if all keys are less. Throws if damaged
     /// pages lead to a lesser key. MDB_SET_RANGE
     package mutating func seek(toKeyFrom key: RawSpan) throws -> Bool {
-        let (code, foundKey, foundValue) = withKey(key) { seek($0) }
+        let (code, foundKey, foundValue) = try withKey(key) { try seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
         if keys == .bytes, self.key.compare(key) < 0 { throw LMDBError.corrupted }
         return true
@@ -106,7 +112,7 @@ package struct Cursor: ~Copyable {
 
     /// Moves like `seek(toKeyFrom:)` above, in a table of integer keys.
     package mutating func seek(toKeyFrom key: UInt64) throws -> Bool {
-        let (code, foundKey, foundValue) = withKey(key) { seek($0) }
+        let (code, foundKey, foundValue) = try withKey(key) { try seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
         guard integerKey >= key else { throw LMDBError.corrupted }
         return true
@@ -155,7 +161,7 @@ package struct Cursor: ~Copyable {
     /// greater than `last`, or a value is in overflow pages. Appends nothing if the page's header or the offsets of its
     /// nodes are damaged: the caller then reads the entry through LMDB.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        // If the value isn't directly after its key, it's in overflow pages. Then appends nothing: the caller reads the
+        // If the value isn't directly after its key, which has eight bytes, it's in overflow pages. Then appends nothing: the caller reads the
         // entry through LMDB.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
             let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
@@ -172,7 +178,7 @@ package struct Cursor: ~Copyable {
     /// Moves like `seekToNext`, in a table of integer keys, but doesn't support deletions.
     @inline(__always)
     private mutating func next(after key: UInt64) throws {
-        let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
+        let code = try Self.get(handle, &mapped, &currentKey, &currentValue, MDB_NEXT)
         if code == MDB_SUCCESS {
             try checkBounds()
             guard integerKey > key else { throw LMDBError.corrupted }
@@ -192,6 +198,7 @@ package struct Cursor: ~Copyable {
     /// `hasRightPages` finds that the page count of the value's overflow pages is wrong, because LMDB would free that
     /// many pages. mdb_cursor_del
     package mutating func deleteCurrent() throws {
+        try requireWritable()
         let environment = mdb_txn_env(mdb_cursor_txn(handle))
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
@@ -200,7 +207,7 @@ package struct Cursor: ~Copyable {
         guard
             PageBounds.hasRightPages(
                 currentValue, keyLength: currentKey.mv_size, pageLength: Int(statistics.ms_psize),
-                pageCount: UInt64(information.me_last_pgno) + 1)
+                pageCount: UInt64(information.me_last_pgno) + 1, in: UInt64(mdb_txn_id(mdb_cursor_txn(handle))))
         else { throw LMDBError.corrupted }
         passKey()
         hasDeleted = true
@@ -219,7 +226,8 @@ package struct Cursor: ~Copyable {
 
     /// Inserts or replaces a value in a table of byte keys. mdb_cursor_put
     package mutating func put(_ value: RawSpan, for key: RawSpan) throws {
-        begin()
+        try requireAllowed(key)
+        try begin()
         let code = withKey(key) { mdbKey in
             withKey(value) { mdbValue in
                 write(in: mdb_cursor_txn(handle)) { mdb_cursor_put(handle, &mdbKey, &mdbValue, 0) }
@@ -239,15 +247,19 @@ package struct Cursor: ~Copyable {
         fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
     }
 
+    /// Throws if a mapped file is read without LMDB.
+    private func requireWritable() throws(LMDBError) { if handle == nil { throw .permissionDenied } }
+
     /// Clears the current entry, which a write may invalidate.
-    private mutating func begin() {
+    private mutating func begin() throws(LMDBError) {
+        try requireWritable()
         currentKey = MDB_val()
         currentValue = MDB_val()
         hasDeleted = false
     }
 
     private mutating func put(_ value: inout MDB_val, for key: UInt64, flags: UInt32) throws {
-        begin()
+        try begin()
         var key = key
         let code = withUnsafeMutableBytes(of: &key) { bytes in
             var mdbKey = MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
@@ -256,11 +268,43 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    private borrowing func seek(_ key: MDB_val) -> (CInt, MDB_val, MDB_val) {
+    private mutating func seek(_ key: MDB_val) throws(LMDBError) -> (CInt, MDB_val, MDB_val) {
         var key = key
         var value = MDB_val()
-        let code = mdb_cursor_get(handle, &key, &value, MDB_SET_RANGE)
+        let code = try Self.get(handle, &mapped, &key, &value, MDB_SET_RANGE)
         return (code, key, value)
+    }
+
+    /// Moves the cursor, and sets the key and the value if it found an entry. mdb_cursor_get
+    @inline(__always)
+    private static func get(
+        _ handle: OpaquePointer?, _ mapped: inout PageCursor?, _ key: inout MDB_val, _ value: inout MDB_val,
+        _ operation: MDB_cursor_op
+    ) throws(LMDBError) -> CInt {
+        if let handle { return mdb_cursor_get(handle, &key, &value, operation) }
+        return try getMapped(&mapped, &key, &value, operation)
+    }
+
+    /// Moves a cursor on a mapped file like mdb_cursor_get.
+    @inline(never)
+    private static func getMapped(
+        _ mapped: inout PageCursor?, _ key: inout MDB_val, _ value: inout MDB_val, _ operation: MDB_cursor_op
+    ) throws(LMDBError) -> CInt {
+        guard var cursor = mapped.take() else { throw LMDBError.corrupted }
+        defer { mapped = cursor }
+        let isFound =
+            switch operation {
+            case MDB_FIRST: try cursor.seekToFirst()
+            case MDB_LAST: try cursor.seekToLast()
+            case MDB_NEXT: try cursor.seekToNext()
+            case MDB_PREV: try cursor.seekToPrevious()
+            default: try cursor.seek(toKeyFrom: UnsafeRawBufferPointer(start: key.mv_data, count: key.mv_size))
+            }
+        guard isFound else { return MDB_NOTFOUND }
+        let entry = try cursor.entry()
+        key = MDB_val(entry.key)
+        value = MDB_val(entry.value)
+        return MDB_SUCCESS
     }
 
     private mutating func settle(_ code: CInt, _ key: MDB_val, _ value: MDB_val) throws -> Bool {
@@ -278,11 +322,17 @@ package struct Cursor: ~Copyable {
     }
 
     private mutating func step(_ operation: MDB_cursor_op) throws -> Bool {
-        let code = mdb_cursor_get(handle, &currentKey, &currentValue, operation)
+        let code = try Self.get(handle, &mapped, &currentKey, &currentValue, operation)
         if code == 0 {
             try checkBounds()
             return true
         }
         return try settle(code, MDB_val(), MDB_val())
+    }
+}
+
+extension MDB_val {
+    fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }
 }

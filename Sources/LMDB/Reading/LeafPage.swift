@@ -7,17 +7,23 @@ struct LeafPage {
     /// The length of a node without its value.
     private static let nodeLength = Page.Node.headerLength + keyLength
 
-    private let page: Page
+    private let bytes: UnsafeRawBufferPointer
     let count: Int
+
+    /// The page. Its layout isn't stored, so that the compiler knows it.
+    @inline(__always)
+    private var page: Page { Page(bytes: bytes, layout: .linked) }
 
     /// Finds the page that contains a key, which must be in the map. Returns nil if the page's header isn't that of a
     /// leaf, or if one of its nodes begins too near the end of the page: the caller then reads through LMDB. O(nodes).
     init?(of key: MDB_val) {
         let address = UInt(bitPattern: key.mv_data) & ~UInt(PageBounds.systemPageLength - 1)
         guard let start = UnsafeRawPointer(bitPattern: address) else { return nil }
-        page = Page(bytes: UnsafeRawBufferPointer(start: start, count: PageBounds.systemPageLength))
+        bytes = UnsafeRawBufferPointer(start: start, count: PageBounds.systemPageLength)
+        let page = Page(bytes: bytes, layout: .linked)
         let lower = page.lower
-        guard page.flags == Page.Kind.leaf.rawValue, lower > Page.headerLength, lower <= PageBounds.systemPageLength
+        guard page.flags == Page.Kind.leaf.rawValue, lower > PageLayout.linked.headerLength,
+            lower <= PageBounds.systemPageLength
         else { return nil }
         count = page.nodeCount
         let last = PageBounds.systemPageLength - Self.nodeLength
@@ -26,7 +32,7 @@ struct LeafPage {
 
     /// The index of the entry whose key is at an address; nil if there isn't one.
     func index(ofKeyAt key: UnsafeRawPointer) -> Int? {
-        guard let start = page.bytes.baseAddress else { return nil }
+        guard let start = bytes.baseAddress else { return nil }
         let offset = key - start - Page.Node.headerLength
         return (0..<count).first { page.offset(of: $0) == offset }
     }
@@ -41,7 +47,7 @@ struct LeafPage {
         guard flags == 0, node.keyLength == Self.keyLength, value + length <= PageBounds.systemPageLength else {
             throw LMDBError.corrupted
         }
-        let key = page.bytes.loadUnaligned(fromByteOffset: node.keyOffset, as: UInt64.self)
-        return (key, UnsafeRawBufferPointer(rebasing: page.bytes[value..<value + length]))
+        let key = bytes.loadUnaligned(fromByteOffset: node.keyOffset, as: UInt64.self)
+        return (key, UnsafeRawBufferPointer(rebasing: bytes[value..<value + length]))
     }
 }

@@ -24,15 +24,19 @@ struct PageBounds {
     /// A run may be longer than its value needs: it keeps its length when the transaction that wrote the value
     /// overwrites it with a shorter one. The surplus pages contain bytes of the longer value. A page that doesn't
     /// belong to the run usually begins with its own page number; so if the first surplus page does, the run's length
-    /// is taken for damaged. `pageCount` is the number of pages in the newest commit.
-    static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64) -> Bool {
-        let length = Page.Node.headerLength + keyLength + value.mv_size
-        guard length > Page.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }
+    /// is taken for damaged. `pageCount` is the number of pages in the newest commit, and `transaction` the write
+    /// transaction.
+    static func hasRightPages(
+        _ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64, in transaction: UInt64
+    ) -> Bool {
+        let layout = PageLayout.linked
+        let length = Page.Node.headerLength + layout.storedKeyLength(keyLength) + value.mv_size
+        guard length > layout.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }
         guard let page = overflowPage(of: bytes) else { return false }
         let count = UInt64(page.overflowCount)
-        let needed = UInt64(Page.overflowCount(of: value.mv_size, pageLength: pageLength))
-        // A dirty run was allocated by LMDB in this transaction, so its length is right.
-        if count <= needed || page.isDirty { return count >= needed }
+        let needed = UInt64(layout.overflowCount(of: value.mv_size, pageLength: pageLength))
+        // A run that LMDB allocated in this transaction has the right length.
+        if count <= needed || page.isChanged(by: transaction) { return count >= needed }
         guard page.number < pageCount, pageCount - page.number >= count, let header = page.bytes.baseAddress else {
             return false
         }
@@ -42,16 +46,19 @@ struct PageBounds {
 
     @inline(never)
     private func isOverflow(_ bytes: MDB_val, _ offset: Int) -> Bool {
-        guard offset == Page.headerLength, let value = bytes.mv_data, let page = Self.overflowPage(of: value) else {
+        guard offset == PageLayout.linked.headerLength, let value = bytes.mv_data,
+            let page = Self.overflowPage(of: value)
+        else {
             return false
         }
-        return Page.headerLength + bytes.mv_size <= Int(page.overflowCount) * pageLength
+        return PageLayout.linked.headerLength + bytes.mv_size <= Int(page.overflowCount) * pageLength
     }
 
     /// The header of the overflow pages that contain a value; nil if the value isn't in overflow pages.
     private static func overflowPage(of value: UnsafeMutableRawPointer) -> Page? {
-        let header = UnsafeRawPointer(value) - Page.headerLength
-        let page = Page(bytes: UnsafeRawBufferPointer(start: header, count: Page.headerLength))
+        let length = PageLayout.linked.headerLength
+        let header = UnsafeRawPointer(value) - length
+        let page = Page(bytes: UnsafeRawBufferPointer(start: header, count: length), layout: .linked)
         return page.flags & Page.Kind.overflow.rawValue != 0 ? page : nil
     }
 }

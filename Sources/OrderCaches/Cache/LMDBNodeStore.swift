@@ -5,18 +5,16 @@ internal import FetchIndexRecords
 
 /// Stores the nodes of one cache in a store's nodes table.
 ///
-/// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fits into one overflow page of 4,096
-/// bytes. If pages have this length, a leaf or branch of at least a quarter of the maximum length is padded, so that it
+/// A node has at most 4,076 bytes, so that with its checksum and the header of LMDB 0.9 it fits into one overflow page
+/// of 4,096 bytes. LMDB 1.0 has longer headers: a node of more than 4,068 bytes, which only edits make, takes two pages
+/// there. If pages have this length, a leaf or branch of at least a quarter of the maximum length is padded, so that it
 /// gets an overflow page even if LMDB would store it inline. If nodes were inline, a page would hold only a few of
 /// them, and would be written with each change of one of them. With overflow pages, LMDB's own tree has few pages. A
 /// change of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
-    /// The length of the header of an LMDB page in bytes.
-    private static let pageHeaderLength = 16
-    /// The bytes of an LMDB page that an entry takes in addition to its value: the entry's header, key and offset.
-    private static let entryOverhead = 8 + 8 + 2
+    private static let keyLength = 8
     static let maximumCache: UInt32 = (1 << 24) - 1
     private static let nodeMask: UInt64 = (1 << 40) - 1
 
@@ -85,8 +83,9 @@ final class LMDBNodeStore: NodeStore {
     }
 
     private static func ownPageLength(in writer: StoreWriter, _ capacity: Int) -> Int? {
-        guard let pageSize = try? writer.store.environment.information().pageSize else { return nil }
-        let shortest = (pageSize - pageHeaderLength) / 2 / 2 * 2 - entryOverhead + 1
+        guard let shortest = try? writer.store.environment.shortestOverflowValue(keyLength: keyLength) else {
+            return nil
+        }
         return shortest <= capacity + checksumLength ? shortest : nil
     }
 

@@ -36,6 +36,8 @@ extension Store {
             throw StoreCopyError.failed(path: path, error == .busy ? "another backup is being made there" : "\(error)")
         } catch let error as LMDBError {
             throw StoreCopyError.failed(path: path, error.reason)
+        } catch let error as DataFileError {
+            throw Self.explain(error, at: self.path)
         }
     }
 

@@ -58,8 +58,8 @@ package struct CommitHeader: Equatable, Sendable {
     package let commit: UInt64
     /// The time of the commit, in seconds since 1970.
     package let time: Double
-    /// The number of the LMDB transaction that made the commit. In a compact copy, LMDB numbers transactions from 1
-    /// again.
+    /// The number of the LMDB transaction that made the commit. In a compact copy or a converted file, LMDB numbers
+    /// transactions from 1 again.
     package let transaction: Int
     package let author: String
     package let changes: [Int: EntityChanges]

@@ -50,8 +50,8 @@ private struct RecentCommits {
         while commit > snapshot.state.logStart {
             // A damaged header ends the search, because its time and transaction are unknown.
             guard let header = try? snapshot.commitHeader(commit) else { break }
-            // In a compact copy, LMDB numbers transactions from 1 again. So if an older commit has a greater number, it
-            // was made in the original, and every reader of the copy sees it.
+            // In a compact copy or a converted file, LMDB numbers transactions from 1 again. So if an older commit has a
+            // greater number, it was made in the original, and every reader of the copy sees it.
             if header.transaction <= transaction
                 || header.transaction > headers.last?.transaction ?? snapshot.transactionNumber
             {

@@ -8,6 +8,11 @@ extension Store {
         /// The total length of the free pages in bytes.
         package let freeBytes: Int
         package let readers: [ReaderInformation]
+        /// The data version of the file, and the releases of LMDB that use it.
+        package let layoutVersion: Int
+        package let layoutRelease: String
+        /// The version of the linked LMDB.
+        package let libraryVersion: String
     }
 
     /// The total length of each table's pages in bytes, in a snapshot's state. O(tables).
@@ -37,7 +42,9 @@ extension Store {
         return EnvironmentInformation(
             fileBytes: information.usedPages * information.pageSize,
             freeBytes: free.reduce(0) { $0 + $1.count } * information.pageSize,
-            readers: try ReaderInformation.list(readers, in: snapshot, free, pageSize: information.pageSize))
+            readers: try ReaderInformation.list(readers, in: snapshot, free, pageSize: information.pageSize),
+            layoutVersion: Int(environment.layout.rawValue), layoutRelease: environment.layout.releases,
+            libraryVersion: LinkedLMDB.version)
     }
 }
 

@@ -100,6 +100,8 @@ package final class Store: Sendable {
         switch error {
         case DataFileError.foreign(let reason): StoreError.notAStore(path: path, reason)
         case DataFileError.damaged(let reason): StoreError.corrupted(reason)
+        case DataFileError.otherVersion: StoreError.otherLMDBVersion(path: path, "\(error)")
+        case DataFileError.otherLibrary(let reason): StoreError.inaccessible(path: path, reason)
         case let error as EnvironmentMoved: StoreError.moved(path: error.path)
         case let error as EnvironmentIsReadOnly: StoreError.inaccessible(path: path, "\(error)")
         case let error as TooFewDescriptors: StoreError.inaccessible(path: path, "\(error)")
@@ -142,7 +144,7 @@ package final class Store: Sendable {
     private static func explain(_ error: LMDBError, at path: String) -> any Error {
         switch error {
         case .invalidFile: StoreError.notAStore(path: path, "its data.mdb is not an LMDB file")
-        case .versionMismatch: StoreError.notAStore(path: path, "its data.mdb was written by another version of LMDB")
+        case .versionMismatch: StoreError.notAStore(path: path, "its files were written by different versions of LMDB")
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file does not have the tables of a store")
         case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error

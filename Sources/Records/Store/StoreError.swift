@@ -10,6 +10,9 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAStore(path: String, String)
     /// The store at the path, or a file in its folder, can't be opened; the text says why.
     case inaccessible(path: String, String)
+    /// The store's file has the layout of another version of LMDB than this program's, and must be converted first; the
+    /// text names the versions. Until then it can be opened for reading only, but not copied.
+    case otherLMDBVersion(path: String, String)
     case newerFormat(found: Int, supported: Int)
     case olderFormat(found: Int, supported: Int)
     /// Data in the store are damaged or missing; the text says what.
@@ -71,6 +74,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .missing(let path): "there is no store at \(path)"
         case .notAStore(let path, let reason): "\(path) is not a FetchIndex store: \(reason)"
         case .inaccessible(let path, let reason): "the store \(path) cannot be opened: \(reason)"
+        case .otherLMDBVersion(let path, let reason):
+            "the store \(path) must be converted first: \(reason)"
         case .newerFormat(let found, let supported):
             "the store has format version \(found); this FetchIndex reads versions up to \(supported)"
         case .olderFormat(let found, let supported):

@@ -1,6 +1,6 @@
 /// The names of the files in a store's folder.
 package enum StoreFiles {
-    /// LMDB's data file.
+    /// LMDB's data file. The names data.mdb.making, data.mdb.partial and data.mdb.before are of new and old data files.
     static let data = "data.mdb"
     /// LMDB's lock file, with its reader table and its writer's lock.
     static let lock = "lock.mdb"

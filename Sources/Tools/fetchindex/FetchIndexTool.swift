@@ -16,7 +16,7 @@ struct FetchIndexTool: ParsableCommand {
             CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, BrowseCommand.self,
             CheckCommand.self,
             BackupCommand.self,
-            CompactCommand.self,
+            CompactCommand.self, UpgradeCommand.self,
         ])
 }
 
@@ -94,6 +94,8 @@ enum Main {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops indexes"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
+        case StoreError.otherLMDBVersion: "; `fetchindex upgrade` converts it"
+        case StoreCopyError.oldFileExists: "; `fetchindex upgrade --delete-old` deletes it"
         default: ImportRemedy.advice(on: error)
         }
     }

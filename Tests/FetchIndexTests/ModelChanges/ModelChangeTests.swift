@@ -261,6 +261,8 @@ import FetchIndexValues
             Bundle.module.url(forResource: "version4", withExtension: "mdb", subdirectory: "Stores"))
         try FileManager.default.createDirectory(atPath: store.folder.path, withIntermediateDirectories: true)
         try FileManager.default.copyItem(atPath: stored.path, toPath: store.folder.path + "/data.mdb")
+        // LMDB 0.9 wrote the file.
+        try PersistentContainer.upgrade(at: URL(fileURLWithPath: store.folder.path))
         let container = try store.open(nil)
         #expect(try container.check { _, _ in } == [])
         #expect(try container.information().format == 4)

@@ -95,7 +95,7 @@ import Testing
         let outputPath = tool.folder.path + "/out", errorPath = tool.folder.path + "/err"
         for path in [outputPath, errorPath] { try Data().write(to: URL(fileURLWithPath: path)) }
         let process = tool.process(arguments)
-        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        process.environment = libraryEnvironment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: outputPath))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errorPath))
         try process.run()
@@ -148,7 +148,7 @@ import Testing
         _ = try walk.walk(walk.meta.main, "the main tree", keys: .bytes) { page, key, value in
             guard case .table(let range) = value else { return "holds no table" }
             let bytes = page.bytes(range)
-            trees.append((String(decoding: page.bytes(key), as: UTF8.self), TreeRecord(bytes.span.bytes)))
+            trees.append((PageLayout.linked.tableName(page.bytes(key)), TreeRecord(bytes.span.bytes)))
             return nil
         }
         var places: [String: [Range<Int>]] = [:]
@@ -158,8 +158,8 @@ import Testing
                 case .here(let range):
                     let start = Int(page.pageNumber) * Self.pageLength
                     places[name, default: []].append(start + range.lowerBound..<start + range.upperBound)
-                case .overflow(let first, let count):
-                    let start = Int(first) * Self.pageLength + Page.headerLength
+                case .overflow(let run, let count):
+                    let start = Int(run.first) * Self.pageLength + PageLayout.linked.headerLength
                     places[name, default: []].append(start..<start + count)
                 case .table, .unknown: break
                 }
@@ -183,8 +183,11 @@ import Testing
         case .bit:
             data[Int.random(in: page..<data.count, using: &generator)] ^=
                 1 << UInt8.random(in: 0..<8, using: &generator)
-        case .pageHeader: flip(page..<page + 16)
-        case .metaPage: flip((Bool.random(using: &generator) ? 0 : Self.pageLength)..<Self.pageLength + 152)
+        case .pageHeader: flip(page..<page + PageLayout.linked.headerLength)
+        case .metaPage:
+            flip(
+                (Bool.random(using: &generator) ? 0 : Self.pageLength)..<Self.pageLength
+                    + PageLayout.linked.headerLength + 136)
         case .zeroed: data.resetBytes(in: page..<page + Self.pageLength)
         case .random:
             for offset in page..<page + Self.pageLength { data[offset] = UInt8.random(in: 0...255, using: &generator) }

@@ -15,7 +15,8 @@ import Testing
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = ["-c", "umask 0; exec \"$0\" \"$@\"", Tool.executable.path] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: "/proc/self")
-        process.environment = ["TMPDIR": "/nonexistent", "PATH": "/nonexistent", "HOME": "/nonexistent"]
+        process.environment = libraryEnvironment.merging(
+            ["TMPDIR": "/nonexistent", "PATH": "/nonexistent", "HOME": "/nonexistent"]) { $1 }
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe

@@ -39,12 +39,16 @@ struct StoreArgument: ParsableArguments {
     @Argument(help: "The store's folder.")
     var store: String
 
-    /// Opens an existing store. If it can't be written and `forWriting` is false, it is opened for reading only.
+    /// Opens an existing store. If it can't be written, for example because its file has the layout of another LMDB, and
+    /// `forWriting` is false, it is opened for reading only.
     func open(forWriting: Bool = true, threads: Int = Threads.available) throws -> PersistentContainer {
         do {
             return try PersistentContainer(storeAt: store, threads: threads)
         } catch  where !forWriting {
-            guard case StoreError.inaccessible = error else { throw error }
+            switch error {
+            case StoreError.inaccessible, StoreError.otherLMDBVersion: break
+            default: throw error
+            }
             return try PersistentContainer(storeAt: store, isReadOnly: true, threads: threads)
         }
     }

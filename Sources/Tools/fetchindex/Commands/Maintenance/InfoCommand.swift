@@ -15,6 +15,10 @@ struct InfoCommand: ParsableCommand {
         if output.isJSON { return try Output.jsonLine(information) }
         Output.line("store   \(information.path.visible)")
         Output.line("format  \(information.format)")
+        let lmdb = information.lmdb
+        Output.line(
+            "lmdb    file of \(lmdb.release) (data version \(lmdb.fileVersion)); this program uses LMDB \(lmdb.library)"
+        )
         Output.line("commit  \(information.commit)")
         Output.line(
             "file    \(Numbers.bytes(information.fileBytes)), \(Numbers.bytes(information.freeBytes)) of it free to use again"
