@@ -42,11 +42,11 @@ struct PageView {
         var extents: [(start: Int, end: Int)] = []
         extents.reserveCapacity(page.nodeCount)
         for index in 0..<page.nodeCount {
-            let node = page.node(index)
-            let start = node.offset
+            let start = page.offset(of: index)
             guard start >= upper, start % 2 == 0, start + Page.Node.headerLength <= length else {
                 return "has node \(index) at the invalid offset \(start)"
             }
+            let node = page.node(at: start)
             let end = isLeaf ? node.valueOffset + node.storedLength : node.keyOffset + node.keyLength
             guard end <= length else { return "has a node \(index) that extends past its end" }
             extents.append((start, end))
