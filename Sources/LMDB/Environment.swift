@@ -61,7 +61,8 @@ package final class Environment: Sendable {
     let hasLostMap = Atomic(false)
 
     /// Opens the environment in a folder. Creates it if it's missing, unless `options` forbid it. If the file has the
-    /// layout of another LMDB and is opened read-only, it's read without LMDB and without a lock. Throws `DataFileError` if LMDB can't safely open the files.
+    /// layout of another LMDB and is opened read-only, it's read without LMDB and without a lock. Throws `DataFileError`
+    /// if the files can't be opened safely.
     package static func open(at path: String, options: Options = Options()) throws -> Environment {
         if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
