@@ -151,8 +151,8 @@ extension Environment {
         }
     }
 
-    /// Deletes the old file of a conversion. Returns its length; nil if it's missing. The current data file must be known
-    /// to be sound.
+    /// Deletes the old file of a conversion. Returns its length; nil if it's missing. The current data file must be
+    /// known to be sound.
     package static func deleteOldFile(at path: String) throws -> Int? {
         try withSystemErrors {
             let old = path + "/" + oldFile

@@ -161,8 +161,8 @@ package struct Cursor: ~Copyable {
     /// greater than `last`, or a value is in overflow pages. Appends nothing if the page's header or the offsets of its
     /// nodes are damaged: the caller then reads the entry through LMDB.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        // If the value isn't directly after its key, which has eight bytes, it's in overflow pages. Then appends nothing: the caller reads the
-        // entry through LMDB.
+        // If the value isn't directly after its key, which has eight bytes, it's in overflow pages. Then appends nothing:
+        // the caller reads the entry through LMDB.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
             let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
         else { return }

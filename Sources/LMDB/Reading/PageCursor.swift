@@ -1,7 +1,8 @@
 internal import FetchIndexPlatform
 
-/// A position in a tree of a `MappedFile`, which must stay mapped. All moves throw `LMDBError.corrupted` at a damaged page,
-/// and `overtaken` if it may have been overwritten. They cost O(log n) pages. A walk over damaged pages need not end, so its caller checks that keys ascend.
+/// A position in a tree of a `MappedFile`, which must stay mapped. All moves throw `LMDBError.corrupted` at a damaged
+/// page, and `overtaken` if it may have been overwritten. They cost O(log n) pages. A walk over damaged pages need not
+/// end, so its caller checks that keys ascend.
 struct PageCursor {
     private struct Step {
         let page: Page
