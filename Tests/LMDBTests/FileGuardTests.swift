@@ -106,8 +106,9 @@ import Testing
         let other = PageLayout.linked == .version1 ? PageLayout.version3 : .version1
         let (header, start) = (PageLayout.linked.headerLength, other.headerLength)
         let whole = try data()
-        var bytes = [UInt8](repeating: 0, count: 2 * 4096)
+        var bytes = whole
         for page in [0, 4096] {
+            bytes.replaceSubrange(page..<page + 4096, with: repeatElement(0, count: 4096))
             bytes[page + start - 6] = 8
             bytes.replaceSubrange(page + start..<page + start + 136, with: whole[page + header..<page + header + 136])
             bytes[page + start + 4] = UInt8(other.rawValue)
