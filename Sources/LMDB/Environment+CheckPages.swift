@@ -10,7 +10,7 @@ extension Environment {
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
         let environment = try openExisting(at: path)
         for _ in 0..<pinningTries {
-            let transaction = try environment.beginRead()
+            let transaction = try environment.pinNewest()
             let report = try DataFile.walk(environment.path, transaction.identifier, expecting: tables)
             // An environment that was opened without a lock pins no pages, so a writer may have overwritten pages
             // during the walk. A report with defects then counts only if the state is still the newest.

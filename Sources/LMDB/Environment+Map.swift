@@ -75,7 +75,7 @@ extension Environment {
     private var isFileFull: Bool {
         guard let most = FileSizeLimit.bytes else { return false }
         var status = stat()
-        return stat(path + "/data.mdb", &status) == 0 && Int(status.st_size) + pageSize > most
+        return stat(path + "/data.mdb", &status) == 0 && Int(status.st_size) + format.pageLength > most
     }
 
     /// Throws if the system refused to map the file again. The environment can't be accessed any more in that case.
@@ -87,7 +87,7 @@ extension Environment {
     /// scarce, the map grows by less or not at all. Does nothing while a transaction of this process is open.
     func makeRoom() {
         remap { info in
-            let used = (info.me_last_pgno + 1) * pageSize
+            let used = (info.me_last_pgno + 1) * format.pageLength
             let isNeeded = isMapFull.load(ordering: .relaxed) || used > info.me_mapsize / 4 * 3
             return isNeeded ? info.me_mapsize * 2 : nil
         }
@@ -96,7 +96,7 @@ extension Environment {
     /// Enlarges the map after another process has written past its end. Returns false if that isn't possible, for
     /// example because this process has another open transaction.
     func followMap() -> Bool {
-        remap(besides: 1) { info in max(info.me_mapsize * 2, (info.me_last_pgno + 1) * pageSize * 2) }
+        remap(besides: 1) { info in max(info.me_mapsize * 2, (info.me_last_pgno + 1) * format.pageLength * 2) }
     }
 
     /// Maps the file again, so that its pages no longer count as this process's memory. Otherwise a long import would
@@ -122,6 +122,7 @@ extension Environment {
                 wanted = info.me_mapsize + (wanted - info.me_mapsize) / 2
                 if wanted - info.me_mapsize < Self.smallestGrowth { return false }
             }
+            sharedReading.withLock { $0.forgetMap() }
             let code = mdb_env_set_mapsize(handle, wanted)
             guard code == MDB_SUCCESS else {
                 // During its own write transaction LMDB refuses with EINVAL, and keeps the map. After any other error
@@ -141,10 +142,5 @@ extension Environment {
         guard let room = mmap(nil, byteCount, PROT_READ, flags, -1, 0), room != MAP_FAILED else { return false }
         munmap(room, byteCount)
         return true
-    }
-
-    private var pageSize: Int {
-        var stat = MDB_stat()
-        return mdb_env_stat(handle, &stat) == MDB_SUCCESS ? Int(stat.ms_psize) : 4096
     }
 }

@@ -10,7 +10,7 @@ extension Environment {
         if handle != nil { return nil }
         return mappedFile.withLock { file in
             guard let current = file else { return nil }
-            let transaction = Int(current.pages.meta.transaction)
+            let transaction = Int(current.state.meta.transaction)
             if let isNewest = try? DataFile.isNewest(transaction, at: path), !isNewest,
                 let newer = try? MappedFile(inFolder: path), newer.identity == dataFile,
                 // The handles of tables are places in this list.
@@ -23,5 +23,8 @@ extension Environment {
     }
 
     /// The layout of the data file.
-    package var layout: PageLayout { newestFile()?.pages.meta.layout ?? .linked }
+    package var layout: PageLayout { format.layout }
+
+    /// Whether the data file's pages have checksums.
+    package var hasPageChecksums: Bool { format.hasChecksums }
 }

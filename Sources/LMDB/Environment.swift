@@ -19,6 +19,8 @@ package final class Environment: Sendable {
         package var mapSize: Int?
         /// A check of the newest state that runs before LMDB reads the file.
         package var witness: Witness?
+        /// Whether a new file gets page checksums. Only for an LMDB that can write them.
+        package var hasPageChecksums = false
         package var maximumTables: UInt32 = 16
         package var maximumReaders: UInt32 = 510
 
@@ -34,8 +36,9 @@ package final class Environment: Sendable {
     /// The folder's state when the files were last found at their paths. Only a settled state is kept, so that a later
     /// change of the folder shows as another state. Nil before the first such state.
     let folderInPlace = Mutex<FolderState?>(nil)
+    let format: PageFormat
     /// Whether the file's pages are as long as the system's. If so, an address in the map shows where its page begins.
-    let hasSystemPages: Bool
+    var hasSystemPages: Bool { format.pageLength == PageLoader.systemPageLength }
     /// The number of this opening, which is unique in the process.
     private let opening: UInt64
     private let gate: FolderGate
@@ -44,6 +47,8 @@ package final class Environment: Sendable {
     nonisolated(unsafe) let handle: OpaquePointer?
     /// The state that `newestFile` returned last; nil if LMDB reads the file.
     let mappedFile: Mutex<MappedFile?>
+    /// What the read transactions share.
+    let sharedReading = Mutex(SharedReading())
     /// The number of this process's transactions that are open or being begun. The map is resized only while none is
     /// open.
     let openTransactions = Mutex(0)
@@ -86,18 +91,16 @@ package final class Environment: Sendable {
         } catch DataFileError.otherVersion where options.isReadOnly {
             let file = try MappedFile(inFolder: path)
             // The file may have been converted in between.
-            if file.pages.meta.layout == .linked { throw EnvironmentMoved(path: path) }
+            if file.state.meta.layout == .linked { throw EnvironmentMoved(path: path) }
             mappedFile = Mutex(file)
-            (handle, dataFile, lockFile, hasSystemPages) = (nil, file.identity, nil, false)
+            (handle, dataFile, lockFile, format) = (nil, file.identity, nil, file.state.meta.format)
             return
         }
         mappedFile = Mutex(nil)
         handle = opened.handle
         dataFile = opened.dataFile
         lockFile = opened.lockFile
-        var stat = MDB_stat()
-        hasSystemPages =
-            mdb_env_stat(opened.handle, &stat) == MDB_SUCCESS && Int(stat.ms_psize) == PageBounds.systemPageLength
+        format = opened.format
         mdb_env_set_userctx(handle, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -120,12 +123,16 @@ package final class Environment: Sendable {
         let reason: any Error
     }
 
+    private static let replacedAgain = Unsettled(
+        reason: DataFileError.damaged("its files were replaced again and again while it was opened"))
+
     /// A newly opened environment, and the identities of its files. The lock file is nil if it was opened without a
     /// lock.
     struct Opened {
         let handle: OpaquePointer
         let dataFile: FileIdentity
         let lockFile: FileIdentity?
+        let format: PageFormat
     }
 
     /// Opens the environment with mdb_env_create and mdb_env_open. Tries again if another process interferes.
@@ -142,7 +149,11 @@ package final class Environment: Sendable {
             Descriptors.openMissingStandard()
             let handle = try newHandle(options, mapSize: options.mapSize ?? reservation(forFolder: path))
             do {
-                return try open(handle, path, options, isLocking: isLocking)
+                let hasChecksums = try DataFile.hasChecksums(at: path + "/data.mdb") ?? options.hasPageChecksums
+                if hasChecksums { try setChecksums(of: handle) }
+                let opened = try open(handle, path, options, isLocking: isLocking)
+                if opened.format.hasChecksums != hasChecksums { throw replacedAgain }
+                return opened
             } catch {
                 mdb_env_close(handle)
                 flock(folder?.descriptor ?? -1, LOCK_UN)
@@ -195,9 +206,13 @@ package final class Environment: Sendable {
         let code = FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) }
         // A compaction that was killed may have invalidated the lock file. The first process that locks it exclusively
         // recreates it. While this process waited for the lock, another may have converted the file.
-        if [MDB_INVALID, MDB_VERSION_MISMATCH].contains(code) { throw Unsettled(reason: LMDBError(rawValue: code)) }
+        if [MDB_INVALID, MDB_VERSION_MISMATCH, LMDBError.badChecksum].contains(code) {
+            throw Unsettled(reason: LMDBError(rawValue: code))
+        }
         try check(code)
-        let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
+        let opened = Opened(
+            handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile(), format: try format(of: handle)
+        )
         // A read-only opening opens the data file before it locks the lock file, so the data file may have been
         // replaced in between.
         let named = try FileIdentity(ofPath: path + "/data.mdb")
@@ -205,8 +220,7 @@ package final class Environment: Sendable {
         if named != opened.dataFile || lockFileBefore != opened.lockFile
             || isLocking && !options.isReadOnly && opened.lockFile == nil
         {
-            throw Unsettled(
-                reason: DataFileError.damaged("its files were replaced again and again while it was opened"))
+            throw replacedAgain
         }
         // Another thread may have closed a standard descriptor, which the data file then got.
         guard try closeWhenExecuting(handle) else { throw Unsettled(reason: LMDBError.badDescriptor) }
@@ -231,11 +245,9 @@ package final class Environment: Sendable {
         if let folder, folder.isSettled { folderInPlace.withLock { $0 = folder } }
     }
 
-    /// The identity of the data file that LMDB has open. mdb_env_get_fd
+    /// The identity of the data file that LMDB has open.
     private static func dataFile(of handle: OpaquePointer) throws -> FileIdentity {
-        var descriptor: CInt = -1
-        try check(mdb_env_get_fd(handle, &descriptor))
-        return try FileIdentity(ofOpen: descriptor)
+        try FileIdentity(ofOpen: descriptor(of: handle))
     }
 }
 
@@ -249,68 +261,4 @@ extension Environment {
         }
         mdb_reader_check(handle, nil)
     }
-
-    /// The sizes of the map and of a page in bytes, the number of used pages, the last transaction, and the readers.
-    /// mdb_env_info, mdb_stat
-    package struct Information: Sendable {
-        package let mapSize: Int
-        package let pageSize: Int
-        /// The number of pages of the newest state, with its free ones.
-        package let usedPages: Int
-        package let lastTransaction: Int
-        /// The number of reader slots that have been used; LMDB doesn't lower it when readers end.
-        package let readers: Int
-        package let maximumReaders: Int
-    }
-
-    package func information() throws -> Information {
-        if let file = newestFile() { return file.information }
-        // mdb_env_info reads the map, which isn't moved while this lock is held.
-        return try openTransactions.withLock { _ in
-            try checkMap()
-            var info = MDB_envinfo()
-            try check(mdb_env_info(handle, &info))
-            var stat = MDB_stat()
-            try check(mdb_env_stat(handle, &stat))
-            return Information(
-                mapSize: info.me_mapsize, pageSize: Int(stat.ms_psize), usedPages: info.me_last_pgno + 1,
-                lastTransaction: info.me_last_txnid, readers: Int(info.me_numreaders),
-                maximumReaders: Int(info.me_maxreaders))
-        }
-    }
-
-    /// The minimum length of a value that LMDB stores on overflow pages.
-    package func shortestOverflowValue(keyLength: Int) throws -> Int {
-        let layout = PageLayout.linked
-        let longest = layout.longestNode(pageLength: try information().pageSize)
-        return longest - Page.Node.headerLength - layout.storedKeyLength(keyLength) + 1
-    }
-
-    /// A reader of the environment in any process. mdb_reader_list
-    package struct Reader: Sendable {
-        package let process: Int
-        /// The transaction that the reader pins; nil if it has no transaction at present.
-        package let transaction: Int?
-    }
-
-    package func readers() throws -> [Reader] {
-        if handle == nil { return [] }
-        let lines = ReaderLines()
-        let context = Unmanaged.passUnretained(lines).toOpaque()
-        let code = mdb_reader_list(
-            handle,
-            { line, context in
-                guard let line, let context else { return 0 }
-                Unmanaged<ReaderLines>.fromOpaque(context).takeUnretainedValue().text += String(cString: line)
-                return 0
-            }, context)
-        if code < 0 { throw LMDBError(rawValue: code) }
-        return lines.text.split(separator: "\n").compactMap { line in
-            let columns = line.split(separator: " ")
-            guard columns.count == 3, let process = Int(columns[0]) else { return nil }
-            return Reader(process: process, transaction: Int(columns[2]))
-        }
-    }
 }
-
-private final class ReaderLines { var text = "" }

@@ -22,7 +22,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     /// Other processes may have overwritten pages of a state that is read without a lock. This code isn't one of LMDB's.
     static let overtaken = LMDBError(rawValue: -1)
     // Codes that only LMDB 1.0 has.
-    private static let badChecksum: CInt = -30778
+    static let badChecksum: CInt = -30778
     private static let problem: CInt = -30779
     private static let shortWrite: CInt = -30772
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)

@@ -23,6 +23,8 @@ extension Environment {
                 return table
             }
         }
+        // A read transaction checks the main tree's page, which LMDB then reads.
+        _ = try beginRead()
         // LMDB requires that only one thread at a time opens tables.
         return try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }
@@ -32,6 +34,7 @@ extension Environment {
                 } catch let error as LMDBError where error == .tableNotFound && creating && !isReadOnly {
                     open.merge(try openTables(missing, flags: 0)) { first, _ in first }
                 }
+                sharedReading.withLock { $0.know(open) }
             }
             return descriptions.compactMap { open[$0.name] }
         }

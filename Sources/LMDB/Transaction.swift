@@ -2,29 +2,55 @@ internal import CFetchIndexLMDB
 internal import FetchIndexPlatform
 internal import Synchronization
 
-/// A read transaction: a snapshot of the environment.
+/// A read transaction: a state of the environment.
 ///
 /// It may be used on any thread, by one thread at a time. While it's open, LMDB doesn't reuse the pages of its state,
 /// so writers may make the file grow. If the environment was opened without a lock, other processes don't know of the
 /// transaction, and may reuse its pages.
 package struct ReadTransaction: ~Copyable {
     private let environment: Environment
-    /// The state that is read without LMDB, to which the view doesn't refer strongly.
+    /// The file that is read without LMDB, to which the view doesn't refer strongly.
     private let file: MappedFile?
+    /// The state that is read, to which the view doesn't refer strongly; nil if LMDB reads it.
+    private let state: MappedState?
     package let view: TransactionView
 
     /// The number of the transaction that committed the state that is read.
     package var identifier: Int { view.identifier }
 
-    init(_ environment: Environment) throws(LMDBError) {
+    /// Begins the transaction. If only `pinning`, no page is read, and the view reads through LMDB.
+    init(_ environment: Environment, pinning: Bool) throws(LMDBError) {
         self.environment = environment
         file = environment.newestFile()
         if let file {
-            self.view = TransactionView(file)
+            (state, view) = (file.state, TransactionView(file))
             return
         }
-        self.view = TransactionView(
-            handle: try environment.begin(flags: UInt32(MDB_RDONLY)), isInMap: environment.hasSystemPages)
+        var (handle, state) = try Self.begin(environment, pinning: pinning)
+        var tries = 1
+        // A later commit may have overwritten the state's meta page. A newer state's page is intact.
+        while state == nil, !pinning, tries < Self.tries {
+            mdb_txn_abort(handle)
+            environment.end()
+            (handle, state) = try Self.begin(environment, pinning: false)
+            tries += 1
+        }
+        self.state = state
+        view = state.map { TransactionView(handle: handle, $0) } ?? TransactionView(handle: handle)
+    }
+
+    private static let tries = 10
+
+    private static func begin(
+        _ environment: Environment, pinning: Bool
+    ) throws(LMDBError) -> (OpaquePointer, MappedState?) {
+        let handle = try environment.begin(flags: UInt32(MDB_RDONLY))
+        if pinning || !environment.hasSystemPages { return (handle, nil) }
+        do { return (handle, try environment.state(of: handle)) } catch {
+            mdb_txn_abort(handle)
+            environment.end()
+            throw error
+        }
     }
 
     deinit {
@@ -43,7 +69,7 @@ package struct WriteTransaction: ~Copyable {
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
-        self.view = TransactionView(handle: try environment.begin(flags: 0), isInMap: false)
+        self.view = TransactionView(handle: try environment.begin(flags: 0))
         environment.hasWritten.store(false, ordering: .relaxed)
         environment.hasFileSizeLimit.store(FileSizeLimit.bytes != nil, ordering: .relaxed)
     }
@@ -69,7 +95,10 @@ package struct WriteTransaction: ~Copyable {
 }
 
 extension Environment {
-    package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
+    package func beginRead() throws -> ReadTransaction { try ReadTransaction(self, pinning: false) }
+
+    /// Begins a read transaction that only keeps the pages of its state from being overwritten, and reads none of them.
+    func pinNewest() throws -> ReadTransaction { try ReadTransaction(self, pinning: true) }
 
     /// Begins the write transaction; waits until no other thread or process has one open. First tries to enlarge the
     /// map if a write found it full, or if more than three quarters of it are used, unless this process has an open

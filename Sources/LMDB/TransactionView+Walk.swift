@@ -57,6 +57,6 @@ extension TransactionView {
     /// The transaction's number. For a write transaction, this is the number of the state that its commit makes.
     /// mdb_txn_id
     package var identifier: Int {
-        file.map { Int($0.takeUnretainedValue().pages.meta.transaction) } ?? Int(mdb_txn_id(handle))
+        state?._withUnsafeGuaranteedRef { Int($0.meta.transaction) } ?? Int(mdb_txn_id(handle))
     }
 }

@@ -6,20 +6,29 @@ internal import CFetchIndexLMDB
 package struct TransactionView {
     /// LMDB's transaction; nil if a mapped file is read without LMDB.
     let handle: OpaquePointer?
-    /// The file that is read without LMDB. It isn't retained, since views are copied often.
-    private(set) var file: Unmanaged<MappedFile>?
-    /// Whether all pages that are read are in the map, and are as long as the system's. False for write transactions,
-    /// which have their changed pages outside of the map, and for a mapped file.
+    /// The state whose pages are read directly; nil if LMDB reads them: in a write transaction, which has its changed
+    /// pages in memory of its own. It isn't retained, since views are copied often.
+    let state: Unmanaged<MappedState>?
+    /// Whether all pages that are read are in LMDB's map, and are as long as the system's.
     let isInMap: Bool
 
-    init(handle: OpaquePointer, isInMap: Bool) {
+    /// The view of a write transaction, or of a read transaction that LMDB reads.
+    init(handle: OpaquePointer) {
         self.handle = handle
-        self.isInMap = isInMap
+        state = nil
+        isInMap = false
+    }
+
+    /// The view of a read transaction.
+    init(handle: OpaquePointer, _ state: MappedState) {
+        self.handle = handle
+        self.state = Unmanaged.passUnretained(state)
+        isInMap = true
     }
 
     init(_ file: MappedFile) {
         handle = nil
-        self.file = Unmanaged.passUnretained(file)
+        state = Unmanaged.passUnretained(file.state)
         isInMap = false
     }
 
@@ -38,10 +47,9 @@ package struct TransactionView {
     }
 
     private func get(_ key: inout MDB_val, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
-        if let file { return try file.takeUnretainedValue().get(key, in: table, body) }
+        if let state { return try state._withUnsafeGuaranteedRef { try $0.get(key, in: table, body) } }
         var value = MDB_val()
         guard try checkFound(mdb_get(handle, table.handle, &key, &value)) else { return false }
-        guard PageBounds(areKnown: isInMap).contain(value) else { throw LMDBError.corrupted }
         try body(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size).bytes)
         return true
     }
@@ -54,7 +62,7 @@ package struct TransactionView {
 
     /// The numbers of a table's pages and entries. mdb_stat
     package func statistics(of table: Table) throws -> TreeStatistics {
-        if let file { return try file.takeUnretainedValue().tree(of: table).statistics }
+        if let state { return try state._withUnsafeGuaranteedRef { try $0.tree(of: table).statistics } }
         var stat = MDB_stat()
         try check(mdb_stat(handle, table.handle, &stat))
         return TreeStatistics(

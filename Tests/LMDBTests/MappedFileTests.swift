@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// What a mapped file shows without LMDB is what LMDB reads from the same file.
+/// What a read transaction and a mapped file show, which read pages without LMDB, is what LMDB reads from the same file.
 @Suite struct MappedFileTests {
     private let folder = TemporaryFolder()
 
@@ -82,40 +82,124 @@ import Testing
         return found
     }
 
-    @Test(arguments: [0, 1, 30, 1500], [1, 2] as [UInt64]) func aMappedFileHasTheEntriesThatLMDBReads(
+    @Test(arguments: [0, 1, 30, 1500], [1, 2] as [UInt64]) func pagesHaveTheEntriesThatLMDBReads(
         count: Int, seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)
         try fill(count, &random)
         let (environment, tables) = try open()
-        let reader = try environment.beginRead()
         let file = try MappedFile(inFolder: folder.path)
+        let reader = try environment.beginRead()
+        // LMDB reads what a write transaction reads.
+        let writer = try environment.beginWrite()
+        #expect(reader.view.state != nil && writer.view.state == nil)
         let mapped = TransactionView(file)
-        #expect(mapped.identifier == reader.identifier)
+        let mappedTables = try Self.names.map { name in
+            try #require(try file.table(TableDescription(name, name == "numbers" ? .integers : .bytes)))
+        }
+        #expect(mapped.identifier == writer.view.identifier - 1 && reader.view.identifier == mapped.identifier)
         #expect(try file.table(TableDescription("missing")) == nil)
-        for (name, table) in zip(Self.names, tables) {
-            let other = try #require(try file.table(TableDescription(name, table.keys)))
-            let (entries, backwards) = try walk(reader.view, table)
-            let (mappedEntries, mappedBackwards) = try walk(mapped, other)
-            #expect(mappedEntries == entries, "\(name), seed \(seed)")
-            #expect(mappedBackwards == backwards, "\(name), seed \(seed)")
-            let statistics = try (reader.view.statistics(of: table), mapped.statistics(of: other))
-            #expect(statistics.0.entries == statistics.1.entries && statistics.0.pages == statistics.1.pages)
-            for _ in 0..<300 {
-                let known = entries.randomElement(using: &random)?.key
-                let length = table.keys == .integers ? 8 : Int.random(in: 1...5, using: &random)
-                var key = Bool.random(using: &random) ? known ?? bytes(length, &random) : bytes(length, &random)
-                if Bool.random(using: &random) { key[key.count - 1] &+= 1 }
-                #expect(
-                    try firstKey(mapped, other, from: key) == firstKey(reader.view, table, from: key), "seed \(seed)")
-                if table.keys == .bytes {
-                    #expect(try value(mapped, other, of: key) == value(reader.view, table, of: key), "seed \(seed)")
-                }
+        for (view, own) in [(reader.view, tables), (mapped, mappedTables)] {
+            for (table, other) in zip(tables, own) {
+                try compare(view, other, withLMDB: writer.view, table, &random, "seed \(seed)")
             }
         }
         let free = try (reader.view.freePages(), mapped.freePages())
         #expect(free.0.map(\.transaction) == free.1.map(\.transaction) && free.0.map(\.count) == free.1.map(\.count))
         withExtendedLifetime(file) {}
+    }
+
+    private func compare(
+        _ view: TransactionView, _ other: Table, withLMDB oracle: TransactionView, _ table: Table,
+        _ random: inout SeededGenerator, _ comment: Comment
+    ) throws {
+        let (entries, backwards) = try walk(oracle, table)
+        let (ownEntries, ownBackwards) = try walk(view, other)
+        #expect(ownEntries == entries && ownBackwards == backwards, comment)
+        let statistics = try (oracle.statistics(of: table), view.statistics(of: other))
+        #expect(statistics.0.entries == statistics.1.entries && statistics.0.pages == statistics.1.pages)
+        for _ in 0..<300 {
+            let known = entries.randomElement(using: &random)?.key
+            let length = table.keys == .integers ? 8 : Int.random(in: 1...5, using: &random)
+            var key = Bool.random(using: &random) ? known ?? bytes(length, &random) : bytes(length, &random)
+            if Bool.random(using: &random) { key[key.count - 1] &+= 1 }
+            #expect(try firstKey(view, other, from: key) == firstKey(oracle, table, from: key), comment)
+            if table.keys == .bytes {
+                #expect(try value(view, other, of: key) == value(oracle, table, of: key), comment)
+            }
+        }
+        try compareSeeks(view, other, withLMDB: oracle, table, &random, comment)
+    }
+
+    /// Seeks of one cursor to keys in any order, many of them in the leaf that the cursor is at, with steps in between.
+    private func compareSeeks(
+        _ view: TransactionView, _ other: Table, withLMDB oracle: TransactionView, _ table: Table,
+        _ random: inout SeededGenerator, _ comment: Comment
+    ) throws {
+        try view.withCursor(on: other) { own in
+            try oracle.withCursor(on: table) { cursor in
+                var number: UInt64 = 0
+                for _ in 0..<500 {
+                    let distance = UInt64.random(in: 0..<(Bool.random(using: &random) ? 10 : 2000), using: &random)
+                    number = Bool.random(using: &random) ? number &+ distance : number - min(number, distance)
+                    let key = withUnsafeBytes(of: UInt16(truncatingIfNeeded: number).bigEndian) { [UInt8]($0) }
+                    var isFound =
+                        table.keys == .integers
+                        ? try (own.seek(toKeyFrom: number), cursor.seek(toKeyFrom: number))
+                        : try (own.seek(toKeyFrom: key.span.bytes), cursor.seek(toKeyFrom: key.span.bytes))
+                    for _ in 0..<Int.random(in: 0..<3, using: &random) where isFound.0 && isFound.1 {
+                        isFound = try (own.seekToNext(), cursor.seekToNext())
+                    }
+                    #expect(isFound.0 == isFound.1, comment)
+                    if isFound.0 && isFound.1 { #expect(entry(own) == entry(cursor), comment) }
+                }
+            }
+        }
+    }
+
+    /// A reader that began before a table was made doesn't have it; one that begins after that reads it.
+    @Test func aTableThatIsMadeLaterIsReadByLaterTransactions() throws {
+        let (environment, _) = try open()
+        let before = try environment.beginRead()
+        let later = try environment.tables([TableDescription("later")], creating: true)[0]
+        let writer = try environment.beginWrite()
+        try writer.view.put([1], for: [2], in: later)
+        try writer.commit()
+        let after = try environment.beginRead()
+        #expect(try value(after.view, later, of: [2]) == [1])
+        #expect(throws: LMDBError.tableNotFound) { try value(before.view, later, of: [2]) }
+    }
+
+    /// Reads while a thread commits and the map is moved between transactions.
+    @Test func readersSeeWholeStatesWhileOthersCommit() throws {
+        let (environment, tables) = try open()
+        Thread.detachNewThread {
+            for round in 0..<150 as Range<UInt64> {
+                do {
+                    let writer = try environment.beginWrite()
+                    for number in 0..<60 as Range<UInt64> {
+                        let value = withUnsafeBytes(of: round) { [UInt8]($0) } + [UInt8](repeating: 0, count: 300)
+                        try writer.view.put(value.span.bytes, for: number, in: tables[1])
+                    }
+                    try writer.commit()
+                } catch { Issue.record(error) }
+                environment.releasePages()
+            }
+        }
+        var last: UInt64 = 0
+        let end = Date() + 60
+        while last < 149, Date() < end {
+            let reader = try environment.beginRead()
+            var rounds: Set<UInt64> = []
+            try reader.view.forEachEntry(in: tables[1]) {
+                rounds.insert($0.value.unsafeLoadUnaligned(as: UInt64.self))
+            }
+            #expect(rounds.count <= 1)
+            let round = rounds.first ?? 0
+            #expect(round >= last)
+            last = round
+        }
+        #expect(last == 149)
     }
 
     @Test func entriesOfAMappedFileAreReadInBlocks() throws {

@@ -127,6 +127,8 @@ public struct StoreInformation: Sendable {
         public let fileVersion: Int
         /// The releases of LMDB that read and write this version: "LMDB 0.9" or "LMDB 1.0".
         public let release: String
+        /// Whether the file's pages have checksums. LMDB 1.0 can write them, LMDB 0.9 can't.
+        public let hasPageChecksums: Bool
         /// The version of the LMDB that this program uses, such as "0.9.24".
         public let library: String
     }
@@ -174,7 +176,8 @@ extension PersistentContainer {
                 path: store.path, format: try snapshot.formatVersion(),
                 lmdb: StoreInformation.LMDB(
                     fileVersion: environment.layoutVersion, release: environment.layoutRelease,
-                    library: environment.libraryVersion), commit: state.commit,
+                    hasPageChecksums: environment.hasPageChecksums, library: environment.libraryVersion),
+                commit: state.commit,
                 fileBytes: environment.fileBytes, freeBytes: environment.freeBytes,
                 tables: try store.tableBytes(in: snapshot).map {
                     StoreInformation.Table(name: $0.name, bytes: $0.bytes)

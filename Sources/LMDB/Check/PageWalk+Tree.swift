@@ -41,11 +41,12 @@ extension PageWalk {
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0
-        let page = PageView(try read(number, byteCount: meta.pageSize), meta.layout)
+        let bytes = try read(number, byteCount: meta.pageSize)
+        let page = PageView(bytes, meta.layout)
         if isLeaf { descent.leafPages += 1 } else { descent.branchPages += 1 }
         let kind = isLeaf ? Page.Kind.leaf : .branch
         if let defect = page.headerDefect(number, kind, committedBy: meta.transaction)
-            ?? page.nodeDefect(isLeaf: isLeaf)
+            ?? checksumDefect(bytes) ?? page.nodeDefect(isLeaf: isLeaf)
         {
             return add(defect, number, descent)
         }
@@ -62,6 +63,10 @@ extension PageWalk {
             if index + 1 < page.nodeCount { childBounds.end = page.bytes(page.key(index + 1)) }
             try walk(page.child(index), level: level - 1, childBounds, &descent)
         }
+    }
+
+    private func checksumDefect(_ bytes: [UInt8]) -> String? {
+        meta.format.hasRightChecksum(bytes.span.bytes) ? nil : "has a wrong checksum"
     }
 
     private func add(_ defect: String, _ number: PageNumber, _ descent: Descent) {
@@ -118,9 +123,14 @@ extension PageWalk {
         guard use(number, count: count, descent.subject) else { return nil }
         // A run may be longer than needed: it keeps its length if the transaction that wrote its value overwrote it
         // with a shorter one.
-        let needed = meta.layout.overflowCount(of: byteCount, pageLength: meta.pageSize)
-        if count < needed {
+        if count < meta.format.overflowCount(of: byteCount) {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)
+            return nil
+        }
+        if meta.format.hasChecksums,
+            let defect = checksumDefect(try read(number, byteCount: Int(count) * meta.pageSize))
+        {
+            add(defect, number, descent)
             return nil
         }
         return Int(count)

@@ -106,8 +106,7 @@ extension Environment {
 
         init(_ environment: OpaquePointer) { self.environment = environment }
 
-        mutating func append(_ entries: PageCursor, to name: String, _ tree: TreeRecord) throws {
-            var entries = entries
+        mutating func append(_ entries: consuming PageCursor, to name: String, _ tree: TreeRecord) throws {
             var count: UInt64 = 0
             let keyFlags = tree.keys == .integers ? UInt32(MDB_INTEGERKEY) : 0
             var table = try open(name, keyFlags | UInt32(MDB_CREATE))

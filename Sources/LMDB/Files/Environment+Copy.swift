@@ -16,10 +16,17 @@ extension Environment {
         guard let handle else { throw DataFileError.otherVersion(layout) }
         // The open transaction keeps this process from remapping the file during the copy. If another process has
         // written past the end of the map, beginning the transaction enlarges the map or throws.
-        let transaction = try beginRead()
-        let flags = kind == .compact ? UInt32(MDB_CP_COMPACT) : 0
-        try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, flags) })
+        let transaction = try pinNewest()
+        switch kind {
+        case .compact: try Self.copyCompactly(handle, to: file)
+        case .plain: try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, 0) })
+        }
         _ = transaction.view
+    }
+
+    private static func copyCompactly(_ handle: OpaquePointer, to file: CInt) throws {
+        try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, UInt32(MDB_CP_COMPACT)) })
+        try setChecksumField(ofCopy: file, from: handle)
     }
 
     /// Writes to a table of a data file in one transaction. No process may have the file open. mdb_txn_commit
@@ -36,7 +43,7 @@ extension Environment {
             do {
                 var table: MDB_dbi = 0
                 try check(mdb_dbi_open(begun, name, 0, &table))
-                try body(TransactionView(handle: begun, isInMap: false), Table(handle: table, keys: .bytes))
+                try body(TransactionView(handle: begun), Table(handle: table, keys: .bytes))
             } catch {
                 mdb_txn_abort(begun)
                 throw error
@@ -101,9 +108,7 @@ extension Environment {
     }
 
     private static func copyFile(_ dataFile: String, to file: CInt) throws {
-        try withHandle(dataFile, flags: alone) { handle in
-            try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, UInt32(MDB_CP_COMPACT)) })
-        }
+        try withHandle(dataFile, flags: alone) { try copyCompactly($0, to: file) }
     }
 
     /// Throws unless both files have the same tables with the same numbers of entries.
@@ -125,7 +130,7 @@ extension Environment {
         try check(mdb_dbi_open(transaction, nil, 0, &main))
         var sizes: [[UInt8]: Int] = [:]
         var names: [String] = []
-        let view = TransactionView(handle: transaction, isInMap: false)
+        let view = TransactionView(handle: transaction)
         try view.forEachEntry(in: Table(handle: main, keys: .bytes)) { cursor in
             names.append(cursor.key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
         }
@@ -153,6 +158,8 @@ extension Environment {
         mdb_env_set_maxdbs(handle, Options().maximumTables)
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
         if let mapSize { try check(mdb_env_set_mapsize(handle, mapSize)) }
+        let isFolder = flags & UInt32(MDB_NOSUBDIR) == 0
+        if try DataFile.hasChecksums(at: isFolder ? path + "/data.mdb" : path) ?? false { try setChecksums(of: handle) }
         try check(FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) })
         guard try closeWhenExecuting(handle) else { throw LMDBError.badDescriptor }
         return try body(handle)

@@ -61,7 +61,9 @@ extension DataFile {
         of file: consuming DataFile, _ metas: [MetaPage], _ length: Int, _ witness: Witness?
     ) throws -> DataFileError? {
         let meta = MetaPage.newest(of: metas)
-        if let defect = MetaPage.defect(of: metas) ?? meta.defect { return .damaged(defect) }
+        if let defect = try MetaPage.defect(of: metas) ?? meta.defect ?? file.checksumDefect(of: meta) {
+            return .damaged(defect)
+        }
         if let witness, let defect = try file.defect(of: meta, by: witness) { return .damaged(defect) }
         if UInt64(length / meta.pageSize) >= meta.pageCount { return nil }
         // The last pages of a state may be free and never written, so the file may be shorter than the state.
@@ -74,5 +76,17 @@ extension DataFile {
         } catch let error as DataFileError {
             return error
         }
+    }
+
+    /// The defect that page 0 doesn't say that pages have checksums, although they have; nil if it isn't found. LMDB would
+    /// then write pages without.
+    private func checksumDefect(of meta: MetaPage) throws -> String? {
+        guard meta.layout == .version3, !meta.format.hasChecksums, meta.main.root != TreeRecord.noRoot else {
+            return nil
+        }
+        let root = try bytes(at: Int(meta.main.root) * meta.pageSize, count: meta.pageSize)
+        let checking = PageFormat(layout: meta.layout, pageLength: meta.pageSize, hasChecksums: true)
+        return root.count == meta.pageSize && checking.hasRightChecksum(root.span.bytes)
+            ? "the pages of its data.mdb have checksums, but the first page does not say so" : nil
     }
 }

@@ -38,19 +38,34 @@ extension DataFile {
         return leaf.bytes(place)
     }
 
+    /// Whether a page is a leaf without a defect, whose nodes LMDB can have written.
+    func isSoundLeaf(_ number: PageNumber, of meta: MetaPage) -> Bool {
+        guard let page = try? page(number, isLeaf: true, of: meta), page.nodeCount > 0 else { return false }
+        return (0..<page.nodeCount).allSatisfy { index in
+            if case .unknown = page.value(index) { false } else { true }
+        }
+    }
+
+    /// A branch or leaf; nil if it has a defect.
+    private func page(_ number: PageNumber, isLeaf: Bool, of meta: MetaPage) throws -> PageView? {
+        guard number < meta.pageCount else { return nil }
+        let bytes = try bytes(at: Int(number) * meta.pageSize, count: meta.pageSize)
+        let page = PageView(bytes, meta.layout)
+        let defect =
+            page.headerDefect(number, isLeaf ? .leaf : .branch, committedBy: meta.transaction)
+            ?? page.nodeDefect(isLeaf: isLeaf)
+        return defect == nil && meta.format.hasRightChecksum(bytes.span.bytes) ? page : nil
+    }
+
     private func find(
         _ key: [UInt8], in tree: TreeRecord, of meta: MetaPage
     ) throws -> (page: PageView, value: PageView.Value)? {
         guard tree.root != TreeRecord.noRoot else { return nil }
         var number = tree.root
         var level = tree.depth - 1
-        while number < meta.pageCount {
+        while true {
             let isLeaf = level == 0
-            let page = PageView(try bytes(at: Int(number) * meta.pageSize, count: meta.pageSize), meta.layout)
-            let kind = isLeaf ? Page.Kind.leaf : .branch
-            guard page.headerDefect(number, kind, committedBy: meta.transaction) == nil,
-                page.nodeDefect(isLeaf: isLeaf) == nil
-            else { return nil }
+            guard let page = try page(number, isLeaf: isLeaf, of: meta) else { return nil }
             if isLeaf {
                 let index = (0..<page.nodeCount).first { page.bytes(page.key($0)) == key }
                 return index.map { (page, page.value($0)) }
@@ -61,6 +76,5 @@ extension DataFile {
             number = page.child((greater ?? page.nodeCount) - 1)
             level -= 1
         }
-        return nil
     }
 }

@@ -7,8 +7,14 @@ package struct DataFile: ~Copyable {
     private let file: OpenFile
 
     /// Opens the file. Returns nil if it's missing. Doesn't follow a symbolic link, and doesn't wait if it's a pipe.
-    init?(inFolder path: String) throws {
-        do { file = try OpenFile(path + "/data.mdb", O_RDONLY | O_NONBLOCK) } catch {
+    init?(inFolder path: String) throws { try self.init(at: path + "/data.mdb") }
+
+    /// The file that a descriptor, which stays open, has open.
+    init(ofOpen descriptor: CInt) throws { file = try OpenFile(duplicating: descriptor) }
+
+    /// Opens the file like `init(inFolder:)`, by its own path.
+    init?(at path: String) throws {
+        do { file = try OpenFile(path, O_RDONLY | O_NONBLOCK) } catch {
             if error.rawValue == ENOENT { return nil }
             throw error
         }

@@ -2,11 +2,11 @@
 /// an even number writes page 0, one with an odd number page 1.
 ///
 ///     page header | magic 4 | version 4 | address 8 | map size 8 | free list 48 | main tree 48 | last page 8
-///                    | transaction 8
+///                    | transaction 8 | ... | in page 0 of version 3: length of the pages' checksums 2
 struct MetaPage: Equatable {
     static let count: UInt64 = 2
     /// The length of the longest meta page, without the unused rest of the page.
-    private static let length = 24 + 136
+    static let length = 24 + 136
     /// The offset of the transaction's number behind the header.
     static let transactionOffset = 128
     private static let magic: UInt32 = 0xBEEF_C0DE
@@ -14,18 +14,19 @@ struct MetaPage: Equatable {
     /// reaching it would take almost 300,000 years.
     private static let lastTransaction: UInt64 = 1 << 53
 
-    let layout: PageLayout
+    private(set) var format: PageFormat
     let freeList: TreeRecord
     let main: TreeRecord
     let lastPage: PageNumber
     let transaction: UInt64
 
-    var pageSize: Int { Int(freeList.pad) }
+    var layout: PageLayout { format.layout }
+    var pageSize: Int { format.pageLength }
     /// The number of the state's pages. Free pages count, even those at the end that were never written to the file.
     var pageCount: UInt64 { lastPage &+ 1 }
 
     /// Decodes a page. Throws if it isn't a meta page of a known version, or names an invalid page size.
-    private init(_ bytes: [UInt8]) throws {
+    init(_ bytes: [UInt8], hasChecksums: Bool = false) throws {
         func number(at offset: Int) -> UInt32 {
             bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
         }
@@ -41,12 +42,13 @@ struct MetaPage: Equatable {
             throw DataFileError.foreign(
                 "its data.mdb has data version \(version), which neither LMDB 0.9 nor LMDB 1.0 writes")
         }
-        layout = found
         let contents = bytes.span.bytes.extracting(droppingFirst: found.headerLength)
         freeList = TreeRecord(contents.extracting(24..<24 + TreeRecord.length), isFreeList: true)
         main = TreeRecord(contents.extracting(72..<72 + TreeRecord.length))
         lastPage = contents.unsafeLoadUnaligned(fromByteOffset: 120, as: UInt64.self)
         transaction = contents.unsafeLoadUnaligned(fromByteOffset: Self.transactionOffset, as: UInt64.self)
+        let pageSize = Int(freeList.pad)
+        format = PageFormat(layout: found, pageLength: pageSize, hasChecksums: hasChecksums)
         guard (512...found.longestPage).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw DataFileError.damaged("its data.mdb has pages of \(pageSize) bytes, which no LMDB file has")
         }
@@ -56,10 +58,12 @@ struct MetaPage: Equatable {
     static func both(of file: borrowing DataFile) throws -> [MetaPage]? {
         let bytes = try file.bytes(at: 0, count: length)
         guard bytes.count == length else { return nil }
-        let first = try MetaPage(bytes)
-        let secondBytes = try file.bytes(at: first.pageSize, count: length)
-        guard secondBytes.count == length else { return nil }
-        let second = try MetaPage(secondBytes)
+        var first = try MetaPage(bytes)
+        let secondBytes = try file.bytes(at: first.pageSize - checksumFieldLength, count: checksumFieldLength + length)
+        guard secondBytes.count == checksumFieldLength + length else { return nil }
+        var second = try MetaPage(Array(secondBytes.dropFirst(checksumFieldLength)))
+        let hasChecksums = try hasChecksums(first.layout, secondBytes.span.bytes.unsafeLoadUnaligned(as: UInt16.self))
+        (first.format.hasChecksums, second.format.hasChecksums) = (hasChecksums, hasChecksums)
         let metas = [first, second]
         for (index, meta) in metas.enumerated() where meta.transaction != 0 && meta.transaction & 1 != UInt64(index) {
             throw DataFileError.damaged(
@@ -73,6 +77,18 @@ struct MetaPage: Equatable {
             throw DataFileError.damaged("the first two pages of its data.mdb name different page sizes")
         }
         return metas
+    }
+
+    /// The length of the field at the end of page 0 that has the length of the pages' checksums.
+    static let checksumFieldLength = 2
+
+    private static func hasChecksums(_ layout: PageLayout, _ length: UInt16) throws -> Bool {
+        if layout == .version1 || length == 0 { return false }
+        guard Int(length) == PageFormat.checksumLength else {
+            throw DataFileError.damaged(
+                "its data.mdb has page checksums of \(length) bytes, which FetchIndex never writes")
+        }
+        return true
     }
 
     /// The meta page that LMDB takes for the newest one.

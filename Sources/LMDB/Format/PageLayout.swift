@@ -39,12 +39,6 @@ package enum PageLayout: UInt32, Sendable, CaseIterable {
     func tableName(_ key: [UInt8]) -> String {
         String(decoding: self == .version3 && key.last == 0 ? key.dropLast() : key[...], as: UTF8.self)
     }
-
-    /// The number of overflow pages that a value needs.
-    func overflowCount(of byteCount: Int, pageLength: Int) -> Int { (headerLength + byteCount - 1) / pageLength + 1 }
-
-    /// The maximum length of a leaf's node. If a node would be longer, its value is stored in overflow pages.
-    func longestNode(pageLength: Int) -> Int { (pageLength - headerLength) / 2 / 2 * 2 - 2 }
 }
 
 /// The LMDB that runs in this process.

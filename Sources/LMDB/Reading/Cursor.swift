@@ -3,12 +3,11 @@ internal import CFetchIndexLMDB
 /// A position in a table. After a move that returned true, `key` and `value` are the bytes of the entry at the cursor.
 /// These bytes are valid until the cursor moves, or its transaction writes or ends.
 package struct Cursor: ~Copyable {
-    /// LMDB's cursor; nil if a mapped file is read without LMDB.
+    /// LMDB's cursor; nil if the pages are read directly.
     private let handle: OpaquePointer?
-    private var mapped: PageCursor?
+    private var pages: PageCursor?
     private let keys: KeyKind
     private let isInMap: Bool
-    private let bounds: PageBounds
     /// A copy of the key that `seekToNext` starts from. Moving the cursor or deleting the entry can invalidate the
     /// original.
     private var passedKey: [UInt8] = []
@@ -18,10 +17,11 @@ package struct Cursor: ~Copyable {
     private var pageLoader = PageLoader()
 
     /// Opens a cursor. mdb_cursor_open
-    init(_ view: TransactionView, _ table: Table) throws(LMDBError) {
+    init(_ view: TransactionView, _ table: Table) throws {
         var opened: OpaquePointer?
-        if let file = view.file?.takeUnretainedValue() {
-            mapped = PageCursor(file.pages, try file.tree(of: table))
+        if let state = view.state {
+            let (pages, tree) = try state._withUnsafeGuaranteedRef { ($0.pages, try $0.tree(of: table)) }
+            self.pages = PageCursor(pages, tree)
         } else {
             try check(mdb_cursor_open(view.handle, table.handle, &opened))
             guard opened != nil else { throw LMDBError.corrupted }
@@ -29,7 +29,6 @@ package struct Cursor: ~Copyable {
         handle = opened
         keys = table.keys
         isInMap = view.isInMap
-        bounds = PageBounds(areKnown: view.isInMap)
     }
 
     deinit { if handle != nil { mdb_cursor_close(handle) } }
@@ -137,16 +136,16 @@ package struct Cursor: ~Copyable {
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
-            let start = block.count
-            if isInMap { try readPage(into: &block, through: last) }
-            if block.count > start {
-                // This seek is cheap, because LMDB looks for the key in its current page before it searches the tree.
-                let found = block.keys[block.count - 1]
-                guard try seek(toKeyFrom: found), integerKey == found else { throw LMDBError.corrupted }
+            if pages != nil {
+                try pages?.readLeaf(into: &block, through: last)
+                try setCurrent()
+                guard currentKey.mv_data == nil || integerKey > block.keys[block.count - 1] else {
+                    throw LMDBError.corrupted
+                }
             } else {
                 block.append(integerKey, UnsafeRawBufferPointer(start: value, count: currentValue.mv_size))
+                try next(after: integerKey)
             }
-            try next(after: integerKey)
         }
     }
 
@@ -157,30 +156,11 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Appends the entry at the cursor and the entries after it on the same page, until the block is full, a key is
-    /// greater than `last`, or a value is in overflow pages. Appends nothing if the page's header or the offsets of its
-    /// nodes are damaged: the caller then reads the entry through LMDB.
-    private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        // If the value isn't directly after its key, which has eight bytes, it's in overflow pages. Then appends nothing:
-        // the caller reads the entry through LMDB.
-        guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
-            let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
-        else { return }
-        var found = integerKey
-        for index in first..<page.count {
-            guard !block.isFull, let entry = try page.entry(index), entry.key <= last else { return }
-            guard index == first || entry.key > found else { throw .corrupted }
-            found = entry.key
-            block.append(found, entry.value)
-        }
-    }
-
     /// Moves like `seekToNext`, in a table of integer keys, but doesn't support deletions.
     @inline(__always)
     private mutating func next(after key: UInt64) throws {
-        let code = try Self.get(handle, &mapped, &currentKey, &currentValue, MDB_NEXT)
+        let code = try Self.get(handle, &pages, &currentKey, &currentValue, MDB_NEXT)
         if code == MDB_SUCCESS {
-            try checkBounds()
             guard integerKey > key else { throw LMDBError.corrupted }
         } else {
             _ = try settle(code, MDB_val(), MDB_val())
@@ -195,19 +175,20 @@ package struct Cursor: ~Copyable {
     }
 
     /// Deletes the entry at the cursor. The next `seekToNext` moves to the entry after it. Throws `corrupted` if
-    /// `hasRightPages` finds that the page count of the value's overflow pages is wrong, because LMDB would free that
+    /// `OverflowPages` finds that the page count of the value's overflow pages is wrong, because LMDB would free that
     /// many pages. mdb_cursor_del
     package mutating func deleteCurrent() throws {
         try requireWritable()
-        let environment = mdb_txn_env(mdb_cursor_txn(handle))
-        var statistics = MDB_stat()
-        mdb_env_stat(environment, &statistics)
+        guard let transaction = mdb_cursor_txn(handle), let environment = mdb_txn_env(transaction) else {
+            throw LMDBError.badTransaction
+        }
+        let format = try Environment.of(transaction)?.format ?? Environment.format(of: environment)
         var information = MDB_envinfo()
         mdb_env_info(environment, &information)
         guard
-            PageBounds.hasRightPages(
-                currentValue, keyLength: currentKey.mv_size, pageLength: Int(statistics.ms_psize),
-                pageCount: UInt64(information.me_last_pgno) + 1, in: UInt64(mdb_txn_id(mdb_cursor_txn(handle))))
+            OverflowPages.areRight(
+                for: currentValue, keyLength: currentKey.mv_size, format,
+                pageCount: UInt64(information.me_last_pgno) + 1, in: UInt64(mdb_txn_id(transaction)))
         else { throw LMDBError.corrupted }
         passKey()
         hasDeleted = true
@@ -271,7 +252,7 @@ package struct Cursor: ~Copyable {
     private mutating func seek(_ key: MDB_val) throws(LMDBError) -> (CInt, MDB_val, MDB_val) {
         var key = key
         var value = MDB_val()
-        let code = try Self.get(handle, &mapped, &key, &value, MDB_SET_RANGE)
+        let code = try Self.get(handle, &pages, &key, &value, MDB_SET_RANGE)
         return (code, key, value)
     }
 
@@ -280,21 +261,45 @@ package struct Cursor: ~Copyable {
         hasDeleted = false
         currentKey = isFound ? key : MDB_val()
         currentValue = isFound ? value : MDB_val()
-        try checkBounds()
         return isFound
     }
 
+    /// Moves the cursor, and sets the key and the value if it found an entry. mdb_cursor_get
     @inline(__always)
-    private func checkBounds() throws {
-        guard bounds.contain(currentKey), bounds.contain(currentValue) else { throw LMDBError.corrupted }
+    private static func get(
+        _ handle: OpaquePointer?, _ pages: inout PageCursor?, _ key: inout MDB_val, _ value: inout MDB_val,
+        _ operation: MDB_cursor_op
+    ) throws(LMDBError) -> CInt {
+        if let handle { return mdb_cursor_get(handle, &key, &value, operation) }
+        let isFound =
+            switch operation {
+            case MDB_FIRST: try pages?.seekToFirst()
+            case MDB_LAST: try pages?.seekToLast()
+            case MDB_NEXT: try pages?.seekToNext()
+            case MDB_PREV: try pages?.seekToPrevious()
+            default: try pages?.seek(toKeyFrom: UnsafeRawBufferPointer(start: key.mv_data, count: key.mv_size))
+            }
+        guard isFound == true, let entry = try pages?.entry() else { return MDB_NOTFOUND }
+        key = MDB_val(entry.key)
+        value = MDB_val(entry.value)
+        return MDB_SUCCESS
+    }
+
+    /// Sets the key and the value to the entry to which the pages' cursor has moved, if any.
+    private mutating func setCurrent() throws(LMDBError) {
+        let entry = pages?.isAtEntry == true ? try pages?.entry() : nil
+        currentKey = entry.map { MDB_val($0.key) } ?? MDB_val()
+        currentValue = entry.map { MDB_val($0.value) } ?? MDB_val()
     }
 
     private mutating func step(_ operation: MDB_cursor_op) throws -> Bool {
-        let code = try Self.get(handle, &mapped, &currentKey, &currentValue, operation)
-        if code == 0 {
-            try checkBounds()
-            return true
-        }
-        return try settle(code, MDB_val(), MDB_val())
+        let code = try Self.get(handle, &pages, &currentKey, &currentValue, operation)
+        return code == 0 ? true : try settle(code, MDB_val(), MDB_val())
+    }
+}
+
+extension MDB_val {
+    fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }
 }

@@ -1,25 +1,36 @@
 internal import FetchIndexPlatform
 
-/// A position in a tree of a `MappedFile`, which must stay mapped. All moves throw `LMDBError.corrupted` at a damaged
+/// A position in a tree of mapped pages, which must stay mapped. All moves throw `LMDBError.corrupted` at a damaged
 /// page, and `overtaken` if it may have been overwritten. They cost O(log n) pages. A walk over damaged pages need not
 /// end, so its caller checks that keys ascend.
-struct PageCursor {
+struct PageCursor: ~Copyable {
+    /// A page on the way from the root to the leaf, with the index of the node that the cursor is at.
     private struct Step {
-        let page: Page
+        let page: UnsafeRawPointer
         let count: Int
         var index: Int
     }
 
     private let pages: MappedPages
-    private let tree: TreeRecord
-    /// The pages from the root to the leaf, with the index of the node that the cursor is at; empty if it's at no
-    /// entry.
-    private var steps: [Step] = []
+    private let root: PageNumber
+    private let depth: Int
+    private let areIntegers: Bool
+    /// Room for the steps from the root to a leaf.
+    private let steps: UnsafeMutablePointer<Step>
+    /// The number of steps: `depth` if the cursor is at an entry, otherwise 0.
+    private var count = 0
 
     init(_ pages: MappedPages, _ tree: TreeRecord) {
         self.pages = pages
-        self.tree = tree
+        root = tree.root
+        depth = tree.depth
+        areIntegers = tree.keys == .integers
+        steps = .allocate(capacity: max(1, tree.depth))
     }
+
+    deinit { steps.deallocate() }
+
+    var isAtEntry: Bool { count > 0 }
 
     private enum Place {
         case first
@@ -31,112 +42,135 @@ struct PageCursor {
 
     mutating func seekToLast() throws(LMDBError) -> Bool { try seek(.last) }
 
-    /// Moves to the first entry whose key is `key` or greater.
+    /// Moves to the first entry whose key is `key` or greater. If that is in the cursor's leaf, the tree isn't searched.
     mutating func seek(toKeyFrom key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
-        guard try seek(.firstKey(from: key)), let leaf = steps.last else { return false }
+        if try isInLeaf(key) {
+            steps[depth - 1].index = try page(depth - 1).firstNode(
+                from: key, steps[depth - 1].count, areIntegers: areIntegers)
+            return true
+        }
+        guard try seek(.firstKey(from: key)) else { return false }
         // The key may be greater than all keys of its leaf.
-        return leaf.index < leaf.count ? true : try move(by: 1)
+        return steps[depth - 1].index < steps[depth - 1].count ? true : try move(by: 1)
     }
 
     /// Moves to the next entry. Returns false at the end, or if the cursor is at no entry.
-    mutating func seekToNext() throws(LMDBError) -> Bool { try move(by: 1) }
+    @inline(__always)
+    mutating func seekToNext() throws(LMDBError) -> Bool {
+        if count > 0, steps[depth - 1].index + 1 < steps[depth - 1].count {
+            steps[depth - 1].index += 1
+            return true
+        }
+        return try move(by: 1)
+    }
 
     /// Moves to the entry before the current one. Returns false at the beginning, or if the cursor is at no entry.
     mutating func seekToPrevious() throws(LMDBError) -> Bool { try move(by: -1) }
 
     /// The key and the value at the cursor, valid as long as the file is mapped. `flags` are those that the node of a
     /// value within its page must have.
+    @inline(__always)
     func entry(
         flags: UInt16 = 0
     ) throws(LMDBError) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        guard let leaf = steps.last else { throw LMDBError.corrupted }
-        let node = try node(leaf.index, of: leaf.page, isLeaf: true)
-        let key = bytes(node.keyOffset, node.keyLength, of: leaf.page)
-        switch node.flags {
-        case flags: return (key, bytes(node.valueOffset, node.valueLength, of: leaf.page))
-        case Page.Node.overflowFlag: return (key, try pages.value(of: node))
-        default: throw LMDBError.corrupted
+        guard count > 0 else { throw LMDBError.corrupted }
+        let page = page(depth - 1)
+        let node = try page.checkedNode(steps[depth - 1].index, isLeaf: true)
+        return (page.key(of: node), try pages.value(of: node, in: page, flags: flags))
+    }
+
+    /// Appends the entry at the cursor and the entries after it in its leaf to a block, until the block is full or a key
+    /// is greater than `last`. Afterwards the cursor is at the first entry that wasn't appended, or at no entry. Throws
+    /// `corrupted` if the keys don't ascend. For trees of integer keys.
+    mutating func readLeaf(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
+        guard count > 0, areIntegers else { throw LMDBError.corrupted }
+        let page = page(depth - 1)
+        let end = steps[depth - 1].count
+        var index = steps[depth - 1].index
+        var found: UInt64?
+        while index < end, !block.isFull {
+            let node = try page.checkedNode(index, isLeaf: true)
+            guard node.keyLength == 8 else { throw LMDBError.corrupted }
+            let key = page.bytes.loadUnaligned(fromByteOffset: node.keyOffset, as: UInt64.self)
+            if let found, found >= key { throw LMDBError.corrupted }
+            if key > last { break }
+            block.append(key, try pages.value(of: node, in: page, flags: 0))
+            found = key
+            index += 1
         }
+        steps[depth - 1].index = index
+        if index < end { return }
+        steps[depth - 1].index = end - 1
+        _ = try move(by: 1)
     }
 
     private mutating func seek(_ place: Place) throws(LMDBError) -> Bool {
-        steps.removeAll(keepingCapacity: true)
-        guard tree.root != TreeRecord.noRoot else { return false }
-        try descend(to: tree.root, place)
+        count = 0
+        guard root != TreeRecord.noRoot else { return false }
+        try descend(to: root, level: 0, place)
         return true
     }
 
-    /// Adds the pages from one page to a leaf.
-    private mutating func descend(to root: PageNumber, _ place: Place) throws(LMDBError) {
-        var number = root
+    /// Adds the pages from one page, which is at a level below the root, to a leaf.
+    private mutating func descend(to page: PageNumber, level top: Int, _ place: Place) throws(LMDBError) {
+        var (number, level) = (page, top)
         while true {
-            let isLeaf = steps.count == tree.depth - 1
-            let (page, count) = try pages.page(number, isLeaf ? .leaf : .branch)
+            let isLeaf = level == depth - 1
+            let (page, nodeCount) = try pages.page(number, isLeaf ? .leaf : .branch)
             let index: Int
             switch place {
             case .first: index = 0
-            case .last: index = count - 1
-            case .firstKey(let key): index = try search(key, in: page, count, isLeaf: isLeaf)
+            case .last: index = nodeCount - 1
+            case .firstKey(let key):
+                index =
+                    isLeaf
+                    ? try page.firstNode(from: key, nodeCount, areIntegers: areIntegers)
+                    : try page.child(for: key, nodeCount, areIntegers: areIntegers)
             }
-            steps.append(Step(page: page, count: count, index: index))
-            if isLeaf { return }
-            number = try node(index, of: page, isLeaf: false).child
+            guard let start = page.bytes.baseAddress else { throw LMDBError.corrupted }
+            (steps + level).initialize(to: Step(page: start, count: nodeCount, index: index))
+            if isLeaf { break }
+            number = try page.checkedNode(index, isLeaf: false).child
+            level += 1
         }
+        count = depth
     }
 
-    /// In a leaf, the index of the first key that is `key` or greater, or `count`. In a branch, the index of the child
-    /// that can have that key: the last one whose own key, which the first one lacks, isn't greater. O(log count)
-    private func search(
-        _ key: UnsafeRawBufferPointer, in page: Page, _ count: Int, isLeaf: Bool
-    ) throws(LMDBError) -> Int {
-        var (low, high) = (isLeaf ? 0 : 1, count)
-        while low < high {
-            let middle = (low + high) / 2
-            let node = try node(middle, of: page, isLeaf: isLeaf)
-            let order = try compare(bytes(node.keyOffset, node.keyLength, of: page), key)
-            if isLeaf ? order < 0 : order <= 0 { low = middle + 1 } else { high = middle }
-        }
-        return isLeaf ? low : low - 1
+    @inline(__always)
+    private func page(_ level: Int) -> Page {
+        Page(
+            bytes: UnsafeRawBufferPointer(start: steps[level].page, count: pages.format.pageLength),
+            layout: pages.format.layout)
     }
 
-    private func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) throws(LMDBError) -> Int {
-        guard tree.keys == .integers else { return left.bytes.compare(right.bytes) }
-        guard left.count == 8, right.count == 8 else { throw LMDBError.corrupted }
-        let (first, second) = (left.loadUnaligned(as: UInt64.self), right.loadUnaligned(as: UInt64.self))
-        return first < second ? -1 : first == second ? 0 : 1
+    /// Whether the cursor's leaf has the first key that is `key` or greater: it isn't below the leaf's first key, and not
+    /// above its last one.
+    private func isInLeaf(_ key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+        guard count > 0 else { return false }
+        try pages.requireUnwritten()
+        let (page, end) = (page(depth - 1), steps[depth - 1].count)
+        if try page.compare(page.checkedNode(0, isLeaf: true), key, areIntegers) > 0 { return false }
+        return try page.compare(page.checkedNode(end - 1, isLeaf: true), key, areIntegers) >= 0
     }
 
     /// Moves to the neighbour of the current entry, or to no entry.
     private mutating func move(by distance: Int) throws(LMDBError) -> Bool {
-        while let last = steps.last {
-            let index = last.index + distance
-            if index >= 0 && index < last.count {
-                steps[steps.count - 1].index = index
-                if steps.count < tree.depth {
-                    let child = try node(index, of: last.page, isLeaf: false).child
-                    try descend(to: child, distance > 0 ? .first : .last)
+        while count > 0 {
+            let level = count - 1
+            let index = steps[level].index + distance
+            if index >= 0 && index < steps[level].count {
+                steps[level].index = index
+                if count < depth {
+                    let kept = count
+                    count = 0
+                    let child = try page(level).checkedNode(index, isLeaf: false).child
+                    try descend(to: child, level: kept, distance > 0 ? .first : .last)
                 }
                 return true
             }
-            steps.removeLast()
+            count -= 1
         }
         try pages.requireUnwritten()
         return false
-    }
-
-    /// A node that is within its page.
-    private func node(_ index: Int, of page: Page, isLeaf: Bool) throws(LMDBError) -> Page.Node {
-        let end = page.bytes.count
-        let offset = page.offset(of: index)
-        guard offset + Page.Node.headerLength <= end else { throw LMDBError.corrupted }
-        let node = page.node(at: offset)
-        guard node.keyOffset + node.keyLength <= end, !isLeaf || node.valueOffset + node.storedLength <= end else {
-            throw LMDBError.corrupted
-        }
-        return node
-    }
-
-    private func bytes(_ offset: Int, _ count: Int, of page: Page) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: page.bytes[offset..<offset + count])
     }
 }

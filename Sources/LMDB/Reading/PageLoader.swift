@@ -4,6 +4,7 @@ internal import FetchIndexCLibrary
 /// Prefetches the pages of a walk: from the disk into memory, and from memory into the processor's cache. LMDB's map is
 /// opened without the system's read-ahead, because most reads are of a few scattered pages.
 struct PageLoader {
+    static let systemPageLength = Int(getpagesize())
     private static let cacheLine = 64
     /// The number of bytes to read ahead first, and again after a jump of the walk. Each further request is for four
     /// times as many bytes, up to `mostAhead`.
@@ -16,7 +17,7 @@ struct PageLoader {
     private static let gap: UInt = 16
 
     /// The number of bits by which an address is shifted to get the number of its page.
-    private let shift = UInt(PageBounds.systemPageLength.trailingZeroBitCount)
+    private let shift = UInt(Self.systemPageLength.trailingZeroBitCount)
     private var page: UInt = 0
     /// The pages in first..<end have been requested from the disk, or were probably in memory.
     private var first: UInt = 0

@@ -8,11 +8,11 @@ package struct VisitedPages {
 
     package init() {}
 
-    package var byteCount: Int { count * PageBounds.systemPageLength }
+    package var byteCount: Int { count * PageLoader.systemPageLength }
 
     /// Counts the page of the entry at a cursor, unless it's the page that was counted last.
     package mutating func visit(_ cursor: borrowing Cursor) {
-        guard abs(cursor.keyAddress - address) >= PageBounds.systemPageLength else { return }
+        guard abs(cursor.keyAddress - address) >= PageLoader.systemPageLength else { return }
         address = cursor.keyAddress
         count += 1
     }

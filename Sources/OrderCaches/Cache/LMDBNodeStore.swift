@@ -83,9 +83,7 @@ final class LMDBNodeStore: NodeStore {
     }
 
     private static func ownPageLength(in writer: StoreWriter, _ capacity: Int) -> Int? {
-        guard let shortest = try? writer.store.environment.shortestOverflowValue(keyLength: keyLength) else {
-            return nil
-        }
+        let shortest = writer.store.environment.shortestOverflowValue(keyLength: keyLength)
         return shortest <= capacity + checksumLength ? shortest : nil
     }
 

@@ -10,6 +10,12 @@ package struct OpenFile: ~Copyable {
         if descriptor < 0 { throw SystemError.last }
     }
 
+    /// Duplicates a descriptor, which stays open.
+    package init(duplicating original: CInt) throws(SystemError) {
+        descriptor = fcntl(original, F_DUPFD_CLOEXEC, 3)
+        if descriptor < 0 { throw SystemError.last }
+    }
+
     deinit { close(descriptor) }
 
     private static let longestPause: UInt32 = 5000

@@ -11,6 +11,7 @@ extension Store {
         /// The data version of the file, and the releases of LMDB that use it.
         package let layoutVersion: Int
         package let layoutRelease: String
+        package let hasPageChecksums: Bool
         /// The version of the linked LMDB.
         package let libraryVersion: String
     }
@@ -44,6 +45,7 @@ extension Store {
             freeBytes: free.reduce(0) { $0 + $1.count } * information.pageSize,
             readers: try ReaderInformation.list(readers, in: snapshot, free, pageSize: information.pageSize),
             layoutVersion: Int(environment.layout.rawValue), layoutRelease: environment.layout.releases,
+            hasPageChecksums: environment.hasPageChecksums,
             libraryVersion: LinkedLMDB.version)
     }
 }

@@ -16,8 +16,9 @@ struct InfoCommand: ParsableCommand {
         Output.line("store   \(information.path.visible)")
         Output.line("format  \(information.format)")
         let lmdb = information.lmdb
+        let checksums = lmdb.hasPageChecksums ? "with" : "without"
         Output.line(
-            "lmdb    file of \(lmdb.release) (data version \(lmdb.fileVersion)); this program uses LMDB \(lmdb.library)"
+            "lmdb    file of \(lmdb.release) (data version \(lmdb.fileVersion)) \(checksums) page checksums; this program uses LMDB \(lmdb.library)"
         )
         Output.line("commit  \(information.commit)")
         Output.line(
