@@ -135,6 +135,22 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    /// LMDB of any version holds its lock file like this while a process has the store open.
+    @Test func anUpgradeIsRefusedWhileAnotherProcessHasTheStoreOpen() throws {
+        FileManager.default.createFile(atPath: tool.store + "/lock.mdb", contents: Data(count: 512 * 64))
+        let before = try files()
+        let lockFile = open(tool.store + "/lock.mdb", O_RDWR)
+        var lock = flock()
+        (lock.l_type, lock.l_whence, lock.l_len) = (Int16(F_RDLCK), Int16(SEEK_SET), 1)
+        try #require(fcntl(lockFile, F_SETLK, &lock) == 0)
+        let refused = try tool.run("upgrade", tool.store)
+        close(lockFile)
+        #expect(refused.status == 1)
+        #expect(refused.error.contains("\(getpid())") && refused.error.contains("open"), "\(refused.error)")
+        #expect(try files() == before)
+        #expect(try tool.run("upgrade", tool.store).status == 0)
+    }
+
     @Test func anUpgradeToTheOtherVersionNeedsAProgramThatUsesIt() throws {
         let before = try files()
         let result = try tool.run("upgrade", tool.store, "--to", OtherLMDBStore.layout == .version1 ? "0.9" : "1.0")
