@@ -157,51 +157,6 @@ import Testing
         }
     }
 
-    /// A reader that began before a table was made doesn't have it; one that begins after that reads it.
-    @Test func aTableThatIsMadeLaterIsReadByLaterTransactions() throws {
-        let (environment, _) = try open()
-        let before = try environment.beginRead()
-        let later = try environment.tables([TableDescription("later")], creating: true)[0]
-        let writer = try environment.beginWrite()
-        try writer.view.put([1], for: [2], in: later)
-        try writer.commit()
-        let after = try environment.beginRead()
-        #expect(try value(after.view, later, of: [2]) == [1])
-        #expect(throws: LMDBError.tableNotFound) { try value(before.view, later, of: [2]) }
-    }
-
-    /// Reads while a thread commits and the map is moved between transactions.
-    @Test func readersSeeWholeStatesWhileOthersCommit() throws {
-        let (environment, tables) = try open()
-        Thread.detachNewThread {
-            for round in 0..<150 as Range<UInt64> {
-                do {
-                    let writer = try environment.beginWrite()
-                    for number in 0..<60 as Range<UInt64> {
-                        let value = withUnsafeBytes(of: round) { [UInt8]($0) } + [UInt8](repeating: 0, count: 300)
-                        try writer.view.put(value.span.bytes, for: number, in: tables[1])
-                    }
-                    try writer.commit()
-                } catch { Issue.record(error) }
-                environment.releasePages()
-            }
-        }
-        var last: UInt64 = 0
-        let end = Date() + 60
-        while last < 149, Date() < end {
-            let reader = try environment.beginRead()
-            var rounds: Set<UInt64> = []
-            try reader.view.forEachEntry(in: tables[1]) {
-                rounds.insert($0.value.unsafeLoadUnaligned(as: UInt64.self))
-            }
-            #expect(rounds.count <= 1)
-            let round = rounds.first ?? 0
-            #expect(round >= last)
-            last = round
-        }
-        #expect(last == 149)
-    }
-
     @Test func entriesOfAMappedFileAreReadInBlocks() throws {
         var random = SeededGenerator(seed: 5)
         try fill(500, &random)
