@@ -137,7 +137,7 @@ import Testing
 
     /// LMDB of any version holds its lock file like this while a process has the store open.
     @Test func anUpgradeIsRefusedWhileAnotherProcessHasTheStoreOpen() throws {
-        FileManager.default.createFile(atPath: tool.store + "/lock.mdb", contents: Data(count: 512 * 64))
+        try Data(count: 512 * 64).write(to: URL(fileURLWithPath: tool.store + "/lock.mdb"))
         let before = try files()
         let lockFile = open(tool.store + "/lock.mdb", O_RDWR)
         var lock = flock()
