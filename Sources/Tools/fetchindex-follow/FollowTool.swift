@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FetchIndex
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexPostgresSource
@@ -180,7 +181,11 @@ enum Main {
             EventPrinter.error(FollowTool.message(for: error))
             return 2
         default:
-            EventPrinter.error("\(error)")
+            if case StoreError.otherLMDBVersion = error {
+                EventPrinter.error("\(error); `fetchindex upgrade` converts it")
+            } else {
+                EventPrinter.error("\(error)")
+            }
             return 1
         }
     }

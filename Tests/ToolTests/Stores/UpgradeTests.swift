@@ -3,7 +3,7 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// A store of the other LMDB is read by commands that only read, refused by the others, and converted by `upgrade`.
+/// A store of the other LMDB is read by commands that only read, and converted by `upgrade`.
 @Suite struct UpgradeTests {
     let tool: Tool
 
@@ -57,32 +57,6 @@ import Testing
             #expect(try tool.run(arguments(command)).output == output, "\(command)")
         }
         #expect(try tool.run("info", tool.store).output.contains("file of \(PageLayout.linked.releases) "))
-    }
-
-    @Test func commandsThatWriteAreRefusedWithOneSentence() throws {
-        let before = try files()
-        let rows = try tool.file("rows.csv", "key,price\nitem 1,7\n")
-        let changes = try tool.file("changes.jsonl", #"{"op":"delete","key":"item 1"}"# + "\n")
-        for arguments in [
-            ["import", tool.store, rows, "--entity", "Item", "--key", "key"],
-            ["apply", tool.store, changes, "--entity", "Item"],
-            ["cache", "rebuild", tool.store, "by group"], ["cache", "delete", tool.store, "by group"],
-            ["cache", "lock", tool.store, "by group"], ["cache", "maintain", tool.store, "by group"],
-            ["refresh", tool.store], ["compact", tool.store], ["check", tool.store, "--repair"],
-            ["model", "drop-entity", tool.store, "--entity", "Item"],
-            ["backup", tool.store, tool.folder.path + "/copy"],
-        ] {
-            let result = try tool.run(arguments)
-            #expect(result.status == 1, "\(arguments)")
-            let other = OtherLMDBStore.layout
-            let sentence =
-                "fetchindex: the store \(tool.store) must be converted first: its data.mdb has data version "
-                + "\(other.rawValue) of \(other.releases), but this program uses LMDB \(LinkedLMDB.version), which writes "
-                + "version \(PageLayout.linked.rawValue); `fetchindex upgrade` converts it\n"
-            #expect(result.error == sentence, "\(arguments): \(result.error)")
-        }
-        #expect(try files() == before)
-        #expect(!FileManager.default.fileExists(atPath: tool.folder.path + "/copy"))
     }
 
     @Test func anUpgradeKeepsEverything() throws {
