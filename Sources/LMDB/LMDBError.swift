@@ -53,7 +53,7 @@ extension LMDBError: CustomStringConvertible {
                 "another process enlarged the store; this process can use it again once no snapshot is open in this process"
         }
         if self == .overtaken {
-            return "other processes wrote the file while it was read without a lock; try again, or convert the file"
+            return "other processes wrote the file while it was read without a lock; try again"
         }
         if self == .badTransaction { return "an earlier error ended the transaction" }
         if rawValue == ENOMEM {
@@ -69,7 +69,7 @@ extension LMDBError: CustomStringConvertible {
         if isFailedWrite {
             return "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
         }
-        return isDamage ? "the store is damaged: LMDB met a page that it cannot have written (\(reason))" : reason
+        return isDamage ? "the store is damaged: a page of its file is not as LMDB writes it (\(reason))" : reason
     }
 }
 

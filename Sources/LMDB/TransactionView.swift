@@ -109,7 +109,7 @@ package struct TransactionView {
 
     private func put(_ value: RawSpan, _ key: inout MDB_val, in table: Table, flags: UInt32) throws {
         try value.withUnsafeBytes { value in
-            var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+            var mdbValue = MDB_val(value)
             let code = write(in: handle) { mdb_put(handle, table.handle, &key, &mdbValue, flags) }
             try check(code, writtenIn: handle)
         }
@@ -142,8 +142,14 @@ package struct TransactionView {
 @inline(__always)
 func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
     try key.withUnsafeBytes { bytes in
-        var key = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+        var key = MDB_val(bytes)
         return try body(&key)
+    }
+}
+
+extension MDB_val {
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }
 }
 

@@ -119,9 +119,7 @@ extension Environment {
                 }
                 byteCount += key.count + value.count
                 count += 1
-                var mdbKey = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
-                var mdbValue = MDB_val(
-                    mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+                var (mdbKey, mdbValue) = (MDB_val(key), MDB_val(value))
                 // A key that isn't greater than the last one is damage.
                 let code = mdb_put(transaction, table, &mdbKey, &mdbValue, UInt32(MDB_APPEND))
                 if code == MDB_KEYEXIST { throw LMDBError.corrupted }

@@ -6,7 +6,7 @@
 struct MetaPage: Equatable {
     static let count: UInt64 = 2
     /// The length of the longest meta page, without the unused rest of the page.
-    static let length = 24 + 136
+    private static let length = 24 + 136
     /// The offset of the transaction's number behind the header.
     static let transactionOffset = 128
     private static let magic: UInt32 = 0xBEEF_C0DE
@@ -26,7 +26,7 @@ struct MetaPage: Equatable {
     var pageCount: UInt64 { lastPage &+ 1 }
 
     /// Decodes a page. Throws if it isn't a meta page of a known version, or names an invalid page size.
-    init(_ bytes: [UInt8], hasChecksums: Bool = false) throws {
+    private init(_ bytes: [UInt8]) throws {
         func number(at offset: Int) -> UInt32 {
             bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
         }
@@ -48,7 +48,7 @@ struct MetaPage: Equatable {
         lastPage = contents.unsafeLoadUnaligned(fromByteOffset: 120, as: UInt64.self)
         transaction = contents.unsafeLoadUnaligned(fromByteOffset: Self.transactionOffset, as: UInt64.self)
         let pageSize = Int(freeList.pad)
-        format = PageFormat(layout: found, pageLength: pageSize, hasChecksums: hasChecksums)
+        format = PageFormat(layout: found, pageLength: pageSize)
         guard (512...found.longestPage).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw DataFileError.damaged("its data.mdb has pages of \(pageSize) bytes, which no LMDB file has")
         }

@@ -137,11 +137,7 @@ package struct Cursor: ~Copyable {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
             if pages != nil {
-                try pages?.readLeaf(into: &block, through: last)
-                try setCurrent()
-                guard currentKey.mv_data == nil || integerKey > block.keys[block.count - 1] else {
-                    throw LMDBError.corrupted
-                }
+                try readLeaf(into: &block, through: last)
             } else {
                 block.append(integerKey, UnsafeRawBufferPointer(start: value, count: currentValue.mv_size))
                 try next(after: integerKey)
@@ -200,7 +196,7 @@ package struct Cursor: ~Copyable {
     /// from the root. mdb_cursor_put
     package mutating func put(_ value: RawSpan, for key: UInt64) throws {
         try value.withUnsafeBytes { value in
-            var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+            var mdbValue = MDB_val(value)
             try put(&mdbValue, for: key, flags: 0)
         }
     }
@@ -285,21 +281,19 @@ package struct Cursor: ~Copyable {
         return MDB_SUCCESS
     }
 
-    /// Sets the key and the value to the entry to which the pages' cursor has moved, if any.
-    private mutating func setCurrent() throws(LMDBError) {
-        let entry = pages?.isAtEntry == true ? try pages?.entry() : nil
-        currentKey = entry.map { MDB_val($0.key) } ?? MDB_val()
-        currentValue = entry.map { MDB_val($0.value) } ?? MDB_val()
-    }
-
     private mutating func step(_ operation: MDB_cursor_op) throws -> Bool {
         let code = try Self.get(handle, &pages, &currentKey, &currentValue, operation)
         return code == 0 ? true : try settle(code, MDB_val(), MDB_val())
     }
-}
 
-extension MDB_val {
-    fileprivate init(_ bytes: UnsafeRawBufferPointer) {
-        self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    /// Appends the entries of a leaf that is read without LMDB, see `PageCursor.readLeaf`. Throws if the keys don't
+    /// ascend from the block's last one to the entry at which the cursor is then.
+    private mutating func readLeaf(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
+        let start = block.count
+        try pages?.readLeaf(into: &block, through: last)
+        let entry = pages?.isAtEntry == true ? try pages?.entry() : nil
+        currentKey = entry.map { MDB_val($0.key) } ?? MDB_val()
+        currentValue = entry.map { MDB_val($0.value) } ?? MDB_val()
+        guard block.count > start, entry == nil || integerKey > block.keys[block.count - 1] else { throw .corrupted }
     }
 }

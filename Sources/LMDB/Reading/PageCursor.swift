@@ -84,6 +84,7 @@ struct PageCursor: ~Copyable {
     /// `corrupted` if the keys don't ascend. For trees of integer keys.
     mutating func readLeaf(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
         guard count > 0, areIntegers else { throw LMDBError.corrupted }
+        try pages.requireUnwritten()
         let page = page(depth - 1)
         let end = steps[depth - 1].count
         var index = steps[depth - 1].index
