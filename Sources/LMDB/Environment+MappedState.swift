@@ -23,11 +23,12 @@ struct SharedReading {
 extension Environment {
     /// The state of a read transaction, whose pages are then read without LMDB. Returns nil if LMDB must read them: if
     /// the main tree isn't one page, or if a later commit may have overwritten the state's meta page. Throws `corrupted`
-    /// if the main tree can't be read. O(1), or O(tables) for a new state.
-    func state(of transaction: OpaquePointer) throws(LMDBError) -> MappedState? {
+    /// if the main tree can't be read. O(1), or O(tables) for a new state, or one whose checksums are ignored.
+    func state(of transaction: OpaquePointer, ignoringChecksums: Bool) throws(LMDBError) -> MappedState? {
         let number = UInt64(mdb_txn_id(transaction))
+        let ignoresChecksums = ignoringChecksums && format.hasChecksums
         return try sharedReading.withLock { (shared) throws(LMDBError) in
-            if let last = shared.last, last.meta.transaction == number { return last }
+            if let last = shared.last, last.meta.transaction == number, !ignoresChecksums { return last }
             guard let file = try? DataFile(ofOpen: Self.descriptor(of: handle)), let length = try? file.length(),
                 let meta = meta(number, of: file)
             else { return nil }
@@ -37,9 +38,10 @@ extension Environment {
             if format.hasChecksums, shared.checked.map({ $0.capacity < filePages }) ?? true {
                 shared.checked = CheckedPages(capacity: filePages * 2, shared.checked)
             }
-            let pages = MappedPages(meta, map, byteCount: length, isPinned: lockFile != nil, shared.checked)
-            let state = try MappedState(meta, pages, shared.checked, shared.tables)
-            shared.last = state
+            let checked = ignoresChecksums ? nil : shared.checked
+            let pages = MappedPages(meta, map, byteCount: length, isPinned: lockFile != nil, checked)
+            let state = try MappedState(meta, pages, checked, shared.tables)
+            if !ignoresChecksums { shared.last = state }
             return state
         }
     }

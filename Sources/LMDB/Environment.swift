@@ -20,7 +20,7 @@ package final class Environment: Sendable {
         /// A check of the newest state that runs before LMDB reads the file.
         package var witness: Witness?
         /// Whether a new file gets page checksums. Only for an LMDB that can write them.
-        package var hasPageChecksums = false
+        package var hasPageChecksums = PageFormat.canHaveChecksums
         package var maximumTables: UInt32 = 16
         package var maximumReaders: UInt32 = 510
 

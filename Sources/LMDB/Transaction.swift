@@ -18,21 +18,29 @@ package struct ReadTransaction: ~Copyable {
     /// The number of the transaction that committed the state that is read.
     package var identifier: Int { view.identifier }
 
-    /// Begins the transaction. If only `pinning`, no page is read, and the view reads through LMDB.
-    init(_ environment: Environment, pinning: Bool) throws(LMDBError) {
+    /// What a read transaction does with the pages of its state.
+    enum Reading {
+        case comparingChecksums
+        case ignoringChecksums
+        /// Only keeps them from being overwritten. No page is read, and the view reads through LMDB.
+        case pinning
+    }
+
+    init(_ environment: Environment, _ reading: Reading) throws(LMDBError) {
         self.environment = environment
         file = environment.newestFile()
         if let file {
-            (state, view) = (file.state, TransactionView(file))
+            let state = try file.state(ignoringChecksums: reading != .comparingChecksums)
+            (self.state, view) = (state, TransactionView(state))
             return
         }
-        var (handle, state) = try Self.begin(environment, pinning: pinning)
+        var (handle, state) = try Self.begin(environment, reading)
         var tries = 1
         // A later commit may have overwritten the state's meta page. A newer state's page is intact.
-        while state == nil, !pinning, tries < Self.tries {
+        while state == nil, reading != .pinning, tries < Self.tries {
             mdb_txn_abort(handle)
             environment.end()
-            (handle, state) = try Self.begin(environment, pinning: false)
+            (handle, state) = try Self.begin(environment, reading)
             tries += 1
         }
         self.state = state
@@ -42,11 +50,13 @@ package struct ReadTransaction: ~Copyable {
     private static let tries = 10
 
     private static func begin(
-        _ environment: Environment, pinning: Bool
+        _ environment: Environment, _ reading: Reading
     ) throws(LMDBError) -> (OpaquePointer, MappedState?) {
         let handle = try environment.begin(flags: UInt32(MDB_RDONLY))
-        if pinning || !environment.hasSystemPages { return (handle, nil) }
-        do { return (handle, try environment.state(of: handle)) } catch {
+        if reading == .pinning || !environment.hasSystemPages { return (handle, nil) }
+        do {
+            return (handle, try environment.state(of: handle, ignoringChecksums: reading == .ignoringChecksums))
+        } catch {
             mdb_txn_abort(handle)
             environment.end()
             throw error
@@ -95,10 +105,14 @@ package struct WriteTransaction: ~Copyable {
 }
 
 extension Environment {
-    package func beginRead() throws -> ReadTransaction { try ReadTransaction(self, pinning: false) }
+    /// Begins a read transaction. `ignoringChecksums` reads pages whose checksum is wrong, whose values must then say
+    /// themselves whether they are damaged.
+    package func beginRead(ignoringChecksums: Bool = false) throws -> ReadTransaction {
+        try ReadTransaction(self, ignoringChecksums ? .ignoringChecksums : .comparingChecksums)
+    }
 
     /// Begins a read transaction that only keeps the pages of its state from being overwritten, and reads none of them.
-    func pinNewest() throws -> ReadTransaction { try ReadTransaction(self, pinning: true) }
+    func pinNewest() throws -> ReadTransaction { try ReadTransaction(self, .pinning) }
 
     /// Begins the write transaction; waits until no other thread or process has one open. First tries to enlarge the
     /// map if a write found it full, or if more than three quarters of it are used, unless this process has an open

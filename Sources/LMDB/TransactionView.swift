@@ -26,9 +26,10 @@ package struct TransactionView {
         isInMap = true
     }
 
-    init(_ file: MappedFile) {
+    /// The view of a file that is read without LMDB.
+    init(_ state: MappedState) {
         handle = nil
-        state = Unmanaged.passUnretained(file.state)
+        self.state = Unmanaged.passUnretained(state)
         isInMap = false
     }
 

@@ -93,7 +93,7 @@ import Testing
         // LMDB reads what a write transaction reads.
         let writer = try environment.beginWrite()
         #expect(reader.view.state != nil && writer.view.state == nil)
-        let mapped = TransactionView(file)
+        let mapped = TransactionView(file.state)
         let mappedTables = try Self.names.map { name in
             try #require(try file.table(TableDescription(name, name == "numbers" ? .integers : .bytes)))
         }
@@ -161,7 +161,7 @@ import Testing
         var random = SeededGenerator(seed: 5)
         try fill(500, &random)
         let file = try MappedFile(inFolder: folder.path)
-        let view = TransactionView(file)
+        let view = TransactionView(file.state)
         let table = try #require(try file.table(TableDescription("numbers", .integers)))
         let (entries, _) = try walk(view, table)
         var inBlocks: [Entry] = []
@@ -186,7 +186,7 @@ import Testing
         var random = SeededGenerator(seed: 6)
         try fill(20, &random)
         let file = try MappedFile(inFolder: folder.path)
-        let view = TransactionView(file)
+        let view = TransactionView(file.state)
         let table = try #require(try file.table(TableDescription("bytes")))
         let key: [UInt8] = [1]
         #expect(throws: LMDBError.permissionDenied) { try view.put(key, for: key, in: table) }
@@ -206,7 +206,7 @@ import Testing
         var random = SeededGenerator(seed: 7)
         try fill(300, &random)
         let file = try MappedFile(inFolder: folder.path)
-        let view = TransactionView(file)
+        let view = TransactionView(file.state)
         let table = try #require(try file.table(TableDescription("numbers", .integers)))
         let (before, _) = try walk(view, table)
         let (environment, tables) = try open()
@@ -245,7 +245,7 @@ import Testing
                 for name in Self.names {
                     let keys = name == "numbers" ? KeyKind.integers : .bytes
                     guard let table = try file.table(TableDescription(name, keys)) else { continue }
-                    _ = try walk(TransactionView(file), table)
+                    _ = try walk(TransactionView(file.state), table)
                 }
                 withExtendedLifetime(file) {}
             } catch is LMDBError {

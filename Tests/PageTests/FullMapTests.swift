@@ -155,6 +155,6 @@ import FetchIndexValues
         #expect(refusals > 0)
         #expect(try container.store.environment.information().mapSize > 1 << 19)
         #expect(try container.check { _, _ in } == [])
-        #expect(try Store.checkPages(at: folder.path) == [])
+        #expect(try Store.checkPages(at: folder.path).defects == [])
     }
 }

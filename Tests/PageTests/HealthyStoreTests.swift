@@ -92,7 +92,7 @@ import Testing
         for writer in 0..<2 { Thread.detachNewThread { writing.write(from: writer * 1_000_000, to: container) } }
         var walks = 0
         while walks < 25 || writing.commits.load(ordering: .relaxed) <= 10, writing.failures.withLock({ $0.isEmpty }) {
-            #expect(try Store.checkPages(at: folder.path) == [])
+            #expect(try Store.checkPages(at: folder.path).defects == [])
             walks += 1
         }
         writing.isDone.store(true, ordering: .relaxed)

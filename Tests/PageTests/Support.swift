@@ -80,8 +80,11 @@ struct SampleStore {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/data.mdb")))
     }
 
-    static func open(_ path: String, creating: Bool = false, mapSize: Int? = nil) throws -> PersistentContainer {
+    static func open(
+        _ path: String, creating: Bool = false, mapSize: Int? = nil, ignoringPageChecksums: Bool = false
+    ) throws -> PersistentContainer {
         var options = Store.Options()
+        options.ignoresPageChecksums = ignoringPageChecksums
         options.creates = creating
         options.durability = .none
         if let mapSize { options.mapSize = mapSize }
@@ -170,7 +173,7 @@ final class DamagedFile {
     func defects() throws -> [String] {
         do {
             return try PersistentContainer.check(at: folder.path) {
-                try SampleStore.open(folder.path)
+                try SampleStore.open(folder.path, ignoringPageChecksums: true)
             } progress: { _, _ in
             }
         } catch let error as StoreError {

@@ -6,8 +6,8 @@ public import FetchIndexEssentials
 
 extension PersistentContainer {
     /// Returns the defects of a store, one sentence each; empty if none is found. Checks the pages of its file first,
-    /// because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks its
-    /// values and caches. `progress` is called from time to time with the number of records read so far and the number
+    /// because LMDB must not read a damaged page. If the pages can be read, opens the store read-only and checks its
+    /// values and caches, also those on pages whose checksum is wrong. `progress` is called from time to time with the number of records read so far and the number
     /// of all records; for each cache, records are counted anew. O(n log n) for the records and for each cache. Throws
     /// `StoreError` if the store can't be opened.
     public static func check(
@@ -16,7 +16,8 @@ extension PersistentContainer {
         try check(
             at: url.storePath(),
             opening: {
-                try PersistentContainer(storeAt: url.storePath(), isReadOnly: true, remembersOpenings: false)
+                try PersistentContainer(
+                    storeAt: url.storePath(), isReadOnly: true, remembersOpenings: false, ignoresPageChecksums: true)
             }, progress: progress)
     }
 
@@ -26,16 +27,16 @@ extension PersistentContainer {
         progress: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws -> [String] {
         try withPublicErrors {
-            let defects = try Store.checkPages(at: path)
-            guard defects.isEmpty else {
-                return defects + ["the contents of the pages were not checked, because pages are damaged"]
+            let pages = try Store.checkPages(at: path)
+            guard pages.isReadable else {
+                return pages.defects + ["the contents of the pages were not checked, because pages are damaged"]
             }
-            return try open().check(progress: progress)
+            return pages.defects + (try open().check(progress: progress))
         }
     }
 
     /// Returns the defects of the store's values and caches, one sentence each; empty if none is found.
-    /// ``check(at:progress:)`` checks the pages of the file too. `progress` is called from time to time with the number
+    /// ``check(at:progress:)`` checks the pages of the file too, and reads on if the checksum of one is wrong. `progress` is called from time to time with the number
     /// of records read so far and the number of all records; for each cache, records are counted anew. O(n log n) for
     /// the records and for each cache. Throws `StoreError`, for example if the model can't be read.
     public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {

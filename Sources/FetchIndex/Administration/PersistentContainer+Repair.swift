@@ -9,8 +9,9 @@ public struct StoreRepair: Encodable, Sendable {
     public let defects: [String]
     /// The repairs that were made.
     public let repairs: [String]
-    /// The defects that remain, for example damaged records, which a repair doesn't change. If pages of the file are
-    /// damaged: these pages, and the advice to restore a backup.
+    /// The defects that remain, for example damaged records, which a repair doesn't change. If pages of the file can't
+    /// be read: these pages, and the advice to restore a backup. If only checksums of pages are wrong: these pages, and
+    /// the advice to write the pages anew.
     public let left: [String]
 }
 
@@ -19,7 +20,7 @@ extension PersistentContainer {
     /// counters, zones, the log (by trimming it through the last damaged commit), and caches (by rebuilding them; a
     /// cache whose request can't be compiled here is deleted). Replaces damaged lists of maintained, locked and unread
     /// caches, and a damaged identifier of the store. Records are changed or deleted only if they refer to objects
-    /// which are missing or of a wrong entity. If pages are damaged, no repair is made.
+    /// which are missing or of a wrong entity. If pages can't be read, no repair is made.
     ///
     /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
     /// which are in a file of their own, last. `progress` is called from time to time with the number of records read
@@ -32,16 +33,19 @@ extension PersistentContainer {
         try withPublicErrors {
             let path = try url.storePath()
             let pages = try Store.checkPages(at: path)
-            if !pages.isEmpty {
+            if !pages.isReadable {
                 let advice = "nothing can be repaired while pages are damaged: restore a backup"
-                return StoreRepair(defects: pages, repairs: [], left: pages + [advice])
+                return StoreRepair(defects: pages.defects, repairs: [], left: pages.defects + [advice])
             }
             let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
             var options = Store.Options()
             options.creates = false
+            options.ignoresPageChecksums = true
             let container = try PersistentContainer(path: path, options: options)
             let defects = state + (try container.check(progress: progress))
-            if defects.isEmpty { return StoreRepair(defects: [], repairs: [], left: []) }
+            if defects.isEmpty {
+                return StoreRepair(defects: pages.defects, repairs: [], left: try pagesLeft(after: pages, at: path))
+            }
             let writer = try container.store.beginWrite(changesRecords: false)
             let total = try container.recordCount()
             var repairs = state + (try CacheDirectory.repairLists(in: writer))
@@ -55,8 +59,21 @@ extension PersistentContainer {
             try container.cacheEngine.keepAll(in: writer)
             try writer.commit()
             repairs += try container.repairHistories()
-            return StoreRepair(defects: defects, repairs: repairs, left: try container.check(progress: progress))
+            let left = try container.check(progress: progress)
+            return StoreRepair(
+                defects: pages.defects + defects, repairs: repairs,
+                left: try pagesLeft(after: pages, at: path, otherDefects: left) + left)
         }
+    }
+
+    /// The defects of pages that remain after a repair, with an advice if only checksums are wrong.
+    private static func pagesLeft(
+        after before: PageCheck, at path: String, otherDefects: [String] = []
+    ) throws -> [String] {
+        if before.defects.isEmpty { return [] }
+        let pages = try Store.checkPages(at: path)
+        guard pages.hasOnlyWrongChecksums, otherDefects.isEmpty else { return pages.defects }
+        return pages.defects + ["all values are whole: `compact` writes the pages anew, with right checksums"]
     }
 
     /// Removes damaged entries from the caches' histories. Returns a description of each repair.

@@ -4,15 +4,17 @@ internal import FetchIndexRecords
 
 extension PersistentContainer {
     /// Opens a store by its path, with options that only tools need: the number of threads for reading and sorting,
-    /// whether a missing store is created, and whether openings of caches are recorded in their history. Users have
-    /// ``init(at:model:migration:durability:isReadOnly:)``. Throws `StoreError`.
+    /// whether a missing store is created, whether openings of caches are recorded in their history, and whether pages
+    /// with wrong checksums are read. Users have ``init(at:model:migration:durability:isReadOnly:)``. Throws
+    /// `StoreError`.
     package convenience init(
         storeAt path: String, model: Model? = nil, creates: Bool = false, isReadOnly: Bool = false,
-        threads: Int = Threads.available, remembersOpenings: Bool = true
+        threads: Int = Threads.available, remembersOpenings: Bool = true, ignoresPageChecksums: Bool = false
     ) throws {
         var options = Store.Options()
         (options.creates, options.isReadOnly, options.threads) = (creates, isReadOnly, threads)
         options.remembersOpenings = remembersOpenings
+        options.ignoresPageChecksums = ignoresPageChecksums
         try self.init(path: path, model: model, options: options)
     }
 

@@ -45,11 +45,11 @@ extension PageWalk {
         let page = PageView(bytes, meta.layout)
         if isLeaf { descent.leafPages += 1 } else { descent.branchPages += 1 }
         let kind = isLeaf ? Page.Kind.leaf : .branch
-        if let defect = page.headerDefect(number, kind, committedBy: meta.transaction)
-            ?? checksumDefect(bytes) ?? page.nodeDefect(isLeaf: isLeaf)
-        {
+        if let defect = page.headerDefect(number, kind, committedBy: meta.transaction) {
             return add(defect, number, descent)
         }
+        checkChecksum(bytes, number, descent)
+        if let defect = page.nodeDefect(isLeaf: isLeaf) { return add(defect, number, descent) }
         if page.nodeCount < (isLeaf ? 1 : descent.fewestChildren) {
             return add("has too few nodes (\(page.nodeCount))", number, descent)
         }
@@ -65,8 +65,11 @@ extension PageWalk {
         }
     }
 
-    private func checksumDefect(_ bytes: [UInt8]) -> String? {
-        meta.format.hasRightChecksum(bytes.span.bytes) ? nil : "has a wrong checksum"
+    /// Compares the checksum of a page or of a run of overflow pages. If it's wrong, the walk goes on: the values say
+    /// themselves which of them are damaged.
+    private func checkChecksum(_ bytes: [UInt8], _ number: PageNumber, _ descent: Descent) {
+        if meta.format.hasRightChecksum(bytes.span.bytes) { return }
+        report.addWrongChecksum("page \(number): in \(descent.subject), it has a wrong checksum")
     }
 
     private func add(_ defect: String, _ number: PageNumber, _ descent: Descent) {
@@ -127,11 +130,8 @@ extension PageWalk {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)
             return nil
         }
-        if meta.format.hasChecksums,
-            let defect = checksumDefect(try read(number, byteCount: Int(count) * meta.pageSize))
-        {
-            add(defect, number, descent)
-            return nil
+        if meta.format.hasChecksums {
+            checkChecksum(try read(number, byteCount: Int(count) * meta.pageSize), number, descent)
         }
         return Int(count)
     }

@@ -76,7 +76,7 @@ final class PageWalk {
 
     private func checkLostPages() {
         report.freePages = free.count
-        guard report.isWhole else { return }
+        guard report.isReadable else { return }
         let lost = meta.pageCount - MetaPage.count - UInt64(used.count) - UInt64(free.count)
         report.lostPages = Int(lost)
         if lost > 0 { report.add("\(counted(lost, "page is", "pages are")) neither used nor free") }

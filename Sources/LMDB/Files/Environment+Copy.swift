@@ -147,6 +147,7 @@ extension Environment {
     /// Flags that open a data file by its own path and without a lock. The caller holds the environment's lock.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
+    /// Opens a data file, or a new one, only while `body` runs.
     static func withHandle<Value>(
         _ path: String, flags: UInt32, mapSize: Int? = nil, _ body: (OpaquePointer) throws -> Value
     ) throws -> Value {
@@ -159,7 +160,8 @@ extension Environment {
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
         if let mapSize { try check(mdb_env_set_mapsize(handle, mapSize)) }
         let isFolder = flags & UInt32(MDB_NOSUBDIR) == 0
-        if try DataFile.hasChecksums(at: isFolder ? path + "/data.mdb" : path) ?? false { try setChecksums(of: handle) }
+        let hasChecksums = try DataFile.hasChecksums(at: isFolder ? path + "/data.mdb" : path)
+        if hasChecksums ?? Options().hasPageChecksums { try setChecksums(of: handle) }
         try check(FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) })
         guard try closeWhenExecuting(handle) else { throw LMDBError.badDescriptor }
         return try body(handle)

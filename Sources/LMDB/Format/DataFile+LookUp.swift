@@ -54,7 +54,7 @@ extension DataFile {
         let defect =
             page.headerDefect(number, isLeaf ? .leaf : .branch, committedBy: meta.transaction)
             ?? page.nodeDefect(isLeaf: isLeaf)
-        return defect == nil && meta.format.hasRightChecksum(bytes.span.bytes) ? page : nil
+        return defect == nil ? page : nil
     }
 
     private func find(

@@ -9,6 +9,8 @@ internal import CFetchIndexLMDB
 /// pages: reading it then throws `LMDBError.overtaken`.
 final class MappedFile: Sendable {
     let state: MappedState
+    /// The state with pages whose checksums aren't compared.
+    private let uncheckedState: MappedState
     let identity: FileIdentity
     /// The named tables, in the order of their names. Their handles are 2 and the following numbers.
     let tables: [(name: String, tree: TreeRecord)]
@@ -28,14 +30,24 @@ final class MappedFile: Sendable {
         map = try file.map(byteCount)
         let checked = meta.format.hasChecksums ? CheckedPages(capacity: UInt64(byteCount / meta.pageSize), nil) : nil
         let pages = MappedPages(meta, map, byteCount: byteCount, isPinned: false, checked)
-        do { tables = try pages.tables(of: meta) } catch {
+        do { tables = try pages.ignoringChecksums.tables(of: meta) } catch {
             Self.unmap(map, byteCount)
             throw error
         }
-        state = MappedState(meta, pages, checked, trees: [meta.freeList, meta.main] + tables.map(\.tree))
+        let trees = [meta.freeList, meta.main] + tables.map(\.tree)
+        state = MappedState(meta, pages, checked, trees: trees)
+        uncheckedState = MappedState(meta, pages.ignoringChecksums, nil, trees: trees)
     }
 
     deinit { Self.unmap(map, byteCount) }
+
+    /// The state for a read transaction. Throws `LMDBError.corrupted` if a checksum of the main tree is compared and
+    /// wrong.
+    func state(ignoringChecksums: Bool) throws(LMDBError) -> MappedState {
+        if ignoringChecksums { return uncheckedState }
+        if state.meta.main.depth == 1 { _ = try pages.page(state.meta.main.root, .leaf) }
+        return state
+    }
 
     private static func unmap(_ map: UnsafeRawPointer, _ byteCount: Int) {
         munmap(UnsafeMutableRawPointer(mutating: map), byteCount)

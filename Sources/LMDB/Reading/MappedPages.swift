@@ -18,7 +18,7 @@ struct MappedPages: @unchecked Sendable {
     /// The address of page 0. The pages aren't written.
     private let start: UnsafeRawPointer
     /// The pages whose checksum was found right, which the owner keeps; nil if the file has no checksums.
-    private let checked: Unmanaged<CheckedPages>?
+    private var checked: Unmanaged<CheckedPages>?
 
     /// The pages at an address where `byteCount` bytes of the file are mapped.
     init(_ meta: MetaPage, _ start: UnsafeRawPointer, byteCount: Int, isPinned: Bool, _ checked: CheckedPages?) {
@@ -29,6 +29,13 @@ struct MappedPages: @unchecked Sendable {
         pageShift = UInt64(meta.pageSize.trailingZeroBitCount)
         self.start = start
         self.checked = checked.map(Unmanaged.passUnretained)
+    }
+
+    /// These pages, without comparing checksums.
+    var ignoringChecksums: MappedPages {
+        var pages = self
+        pages.checked = nil
+        return pages
     }
 
     /// A branch or leaf. Throws `LMDBError.corrupted` if it's missing, its header is wrong or it has no nodes. O(1), or

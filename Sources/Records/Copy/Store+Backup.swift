@@ -21,7 +21,7 @@ extension Store {
     /// it's false, the copy is removed, and the error is thrown. O(bytes of the store).
     package func backup(to path: String, keepsDamaged: Bool = false) throws -> StoreBackup {
         try Self.requireOutsideOfStores(path)
-        try Self.requireWholePages(at: self.path)
+        try Self.requireReadablePages(at: self.path)
         do {
             let isNew = try Self.makeFolder(path)
             do {
@@ -50,9 +50,10 @@ extension Store {
         }
     }
 
-    /// Throws if pages of a store's file are damaged: LMDB would copy damaged pages, or end the process.
-    static func requireWholePages(at path: String) throws {
-        if let defect = try checkPages(at: path).first {
+    /// Throws if pages of a store's file can't be read: LMDB would copy damaged pages, or end the process.
+    static func requireReadablePages(at path: String) throws {
+        let pages = try checkPages(at: path)
+        if !pages.isReadable, let defect = pages.defects.first {
             throw StoreError.corrupted("\(defect); nothing was copied")
         }
     }

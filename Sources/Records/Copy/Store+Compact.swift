@@ -18,7 +18,7 @@ extension Store {
         var options = Options()
         options.creates = false
         _ = try Store(at: path, options: options)
-        try requireWholePages(at: path)
+        try requireReadablePages(at: path)
         do {
             let bytes = try Environment.compact(at: path)
             return StoreCompaction(bytesBefore: bytes.bytesBefore, bytesAfter: bytes.bytesAfter)

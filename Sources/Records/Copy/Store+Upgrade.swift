@@ -26,7 +26,9 @@ extension Store {
             guard try DataFile.otherLayout(inFolder: path, StoreState.witness) != nil else { return nil }
             // Lost pages aren't copied, so they don't matter.
             let report = try Environment.checkPages(at: path, expecting: StoreLayout.tables)
-            if !report.isReadable { throw StoreError.corrupted("\(report.defects[0]); nothing was changed") }
+            if !report.isReadable || report.wrongChecksums > 0 {
+                throw StoreError.corrupted("\(report.defects[0]); nothing was changed")
+            }
             let conversion = try Environment.convert(at: path, StoreState.witness) { folder in
                 try renewState(inFile: folder + "/" + StoreFiles.data)
                 try check(folder)
@@ -62,7 +64,9 @@ extension Store {
         var options = Options()
         (options.isReadOnly, options.remembersOpenings) = (true, false)
         let store = try Store(at: path, options: options)
-        try requireWholePages(at: path)
+        if let defect = try checkPages(at: path).defects.first {
+            throw StoreError.corrupted("\(defect); the old file was kept")
+        }
         do { return try Environment.deleteOldFile(at: store.path) } catch { throw explain(error, at: path) }
     }
 }

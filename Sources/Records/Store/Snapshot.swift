@@ -19,7 +19,7 @@ package final class Snapshot: StoreReader {
     private static let lastNumber = Atomic<UInt64>(0)
 
     init(_ store: Store) throws {
-        let transaction = try store.environment.beginRead()
+        let transaction = try store.environment.beginRead(ignoringChecksums: store.ignoresPageChecksums)
         let view = transaction.view
         self.transaction = transaction
         number = Self.lastNumber.add(1, ordering: .relaxed).newValue

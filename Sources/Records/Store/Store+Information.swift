@@ -61,14 +61,27 @@ extension StoreReader {
     }
 }
 
+/// The findings of a check of the pages of a store's file.
+package struct PageCheck: Sendable {
+    /// One sentence each.
+    package let defects: [String]
+    /// Whether LMDB can read all pages, although there may be defects.
+    package let isReadable: Bool
+    /// Whether the only defects are wrong checksums.
+    package let hasOnlyWrongChecksums: Bool
+}
+
 extension Store {
-    /// The defects of the pages of a store's file, one sentence each, including those that LMDB doesn't detect. The
-    /// store need not be open. LMDB itself reads only the meta pages, and no table is opened. Throws `StoreError` if
-    /// the store can't be opened. O(pages).
-    package static func checkPages(at path: String) throws -> [String] {
+    /// Checks the pages of a store's file, also for defects that LMDB doesn't detect. The store need not be open. LMDB
+    /// itself reads only the meta pages, and no table is opened. Throws `StoreError` if the store can't be opened.
+    /// O(pages).
+    package static func checkPages(at path: String) throws -> PageCheck {
         try requireFile(at: path)
         do {
-            return try Environment.checkPages(at: path, expecting: StoreLayout.tables).defects
+            let report = try Environment.checkPages(at: path, expecting: StoreLayout.tables)
+            return PageCheck(
+                defects: report.defects, isReadable: report.isReadable,
+                hasOnlyWrongChecksums: report.hasOnlyWrongChecksums)
         } catch {
             throw explain(error, at: path)
         }

@@ -27,6 +27,9 @@ package final class Store: Sendable {
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
         package var remembersOpenings = true
+        /// Whether snapshots read pages whose checksum is wrong. Their values say themselves which of them are damaged,
+        /// so that the check can name them, and an export can skip them.
+        package var ignoresPageChecksums = false
 
         package init() {}
     }
@@ -62,6 +65,7 @@ package final class Store: Sendable {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
+        ignoresPageChecksums = options.ignoresPageChecksums
         statistics = SideFile(path + "/" + StoreFiles.statistics, isReadOnly: !options.remembersOpenings)
         keptLogBytes = options.keptLogBytes
         threads = min(max(1, options.threads), Threads.most)
@@ -90,6 +94,7 @@ package final class Store: Sendable {
 
     /// Whether this store object only reads. The process may have opened the environment for writing elsewhere.
     package let isReadOnly: Bool
+    let ignoresPageChecksums: Bool
     /// The folder for the temporary files of sorts. A read-only store's own folder may not be writable.
     package var sortingFolder: String { isReadOnly ? TemporaryFile.folder : path }
     package let keptLogBytes: UInt64
@@ -192,7 +197,7 @@ package final class Store: Sendable {
     ) throws {
         let key = StoreLayout.formatKey
         do {
-            let transaction = try environment.beginRead()
+            let transaction = try environment.beginRead(ignoringChecksums: true)
             if try transaction.view.get(key, in: tables.meta, { _ in }) { return }
         }
         if durability != .none { try environment.syncNames() }
@@ -215,7 +220,7 @@ package final class Store: Sendable {
 
     /// Throws unless this program can read the format of the store.
     static func checkFormat(of environment: Environment, _ tables: StoreTables) throws {
-        let transaction = try environment.beginRead()
+        let transaction = try environment.beginRead(ignoringChecksums: true)
         try checkFormat(in: transaction.view, tables, path: environment.path)
     }
 

@@ -31,7 +31,7 @@ enum StoreIdentifier {
     static func readUnlessDamaged(
         in environment: Environment, _ tables: StoreTables
     ) throws -> (identifier: UUID?, originals: [NumbersOrigin]) {
-        let transaction = try environment.beginRead()
+        let transaction = try environment.beginRead(ignoringChecksums: true)
         let identifier = try readUnlessDamaged(in: transaction.view, tables.meta)
         var originals: [NumbersOrigin] = []
         do { originals = try NumbersOrigin.originals(in: transaction.view, tables.meta) } catch StoreError.corrupted {}

@@ -71,6 +71,8 @@ import Testing
             try Set(FileManager.default.contentsOfDirectory(atPath: tool.store)).isSubset(
                 of: ["data.mdb", "data.mdb.before", "lock.mdb", "statistics", "writer.lock"]))
         let after = try tool.run("info", tool.store, "--output", "json")
+        let hasChecksums = (after["lmdb"] as? [String: Any])?["hasPageChecksums"] as? Bool
+        #expect(hasChecksums == (PageLayout.linked == .version3))
         for key in ["commit", "format"] { #expect(after[key] as? Int == before[key] as? Int, "\(key)") }
         // The cache has the state that it had before, and catches up with the commit that it lacks.
         let outcome = try tool.run("fetch", tool.store, "--cache", "by group", "--output", "json")["outcome"]

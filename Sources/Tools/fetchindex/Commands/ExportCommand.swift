@@ -42,7 +42,7 @@ struct ExportCommand: ParsableCommand {
             throw ValidationError(
                 "The name \(file ?? "") does not show the file's format; pass --format csv, tsv or jsonl.")
         }
-        let container = try store.open(forWriting: false)
+        let container = try store.open(forWriting: false, ignoringPageChecksums: skipDamaged)
         let model = try container.model()
         let entity = model.entities[try model.number(of: entity)]
         if printTypes {

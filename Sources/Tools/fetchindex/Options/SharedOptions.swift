@@ -41,15 +41,19 @@ struct StoreArgument: ParsableArguments {
 
     /// Opens an existing store. If it can't be written, for example because its file has the layout of another LMDB, and
     /// `forWriting` is false, it is opened for reading only.
-    func open(forWriting: Bool = true, threads: Int = Threads.available) throws -> PersistentContainer {
+    func open(
+        forWriting: Bool = true, threads: Int = Threads.available, ignoringPageChecksums: Bool = false
+    ) throws -> PersistentContainer {
         do {
-            return try PersistentContainer(storeAt: store, threads: threads)
+            return try PersistentContainer(
+                storeAt: store, threads: threads, ignoresPageChecksums: ignoringPageChecksums)
         } catch  where !forWriting {
             switch error {
             case StoreError.inaccessible, StoreError.otherLMDBVersion: break
             default: throw error
             }
-            return try PersistentContainer(storeAt: store, isReadOnly: true, threads: threads)
+            return try PersistentContainer(
+                storeAt: store, isReadOnly: true, threads: threads, ignoresPageChecksums: ignoringPageChecksums)
         }
     }
 }

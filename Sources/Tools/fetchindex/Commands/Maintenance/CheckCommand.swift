@@ -12,7 +12,7 @@ struct CheckCommand: ParsableCommand {
             damaged cache whose request is unknown to this program is deleted. If commits in the change log are \
             damaged, the log is trimmed through the last of them. Records are changed or deleted only if they refer to \
             objects that are missing or of a wrong entity. Damaged records are listed, and must be restored from a \
-            backup. If pages of the file are damaged, nothing is repaired. The exit code is 0 if no defect is left.
+            backup. If pages of the file can't be read, nothing is repaired. The exit code is 0 if no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -31,7 +31,7 @@ struct CheckCommand: ParsableCommand {
             if !repair.left.isEmpty { throw Failure() }
         } else {
             let defects = try PersistentContainer.check(at: store.store) {
-                try store.open(forWriting: false)
+                try store.open(forWriting: false, ignoringPageChecksums: true)
             } progress: {
                 bar.show(rows: $0, of: $1)
             }
