@@ -57,14 +57,15 @@ extension StoreReader {
         return defects + checkLog()
     }
 
-    /// An entity's objects with records that don't match their checksums. Throws `corrupted` if the number of records
-    /// differs from the entity's count: a caller that skips damaged records wouldn't notice lost ones. O(n).
-    package func damagedRecords(of entity: Int) throws -> [RecordKey] {
+    /// An entity's objects with records that don't match their checksums. Appends the other objects to `sound` unless
+    /// it's nil. Throws `corrupted` if the number of records differs from the entity's count: a caller that skips
+    /// damaged records wouldn't notice lost ones. O(n).
+    package func damagedRecords(of entity: Int, sound: inout [RecordKey]?) throws -> [RecordKey] {
         var damaged: [RecordKey] = []
         var scanned: UInt64 = 0
         try scanStored(entity) { object, record in
             scanned += 1
-            if !record.endsWithChecksum() { damaged.append(object) }
+            if record.endsWithChecksum() { sound?.append(object) } else { damaged.append(object) }
             return true
         }
         try requireCount(of: entity, scanned)

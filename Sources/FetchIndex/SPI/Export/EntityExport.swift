@@ -77,14 +77,15 @@ package struct EntityExport {
         try withPublicErrors {
             var (request, selection) = try definition.plan(in: snapshot)
             let entities = request.builder.entities
-            let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0) }
+            var sound: [RecordKey]? = skippingDamaged ? [] : nil
+            let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0, sound: &sound) }
             if let first = damaged.first {
                 let others = damaged.count == 1 ? "" : "; other damaged records: \(damaged.count - 1)"
-                guard skippingDamaged else {
+                guard let sound else {
                     throw StoreError.corrupted(
                         "the record of \(definition.entity) \(first.number) does not match its checksum\(others)")
                 }
-                selection = .objects(try objects(of: entities, without: Set(damaged)))
+                selection = .objects(sound)
             }
             var row = 0
             let order = definition.sortKeys.isEmpty ? WalkOrder.byNumber : .byRow(most: .max)
@@ -95,17 +96,6 @@ package struct EntityExport {
             }
             return damaged.map { container.id(of: $0, in: snapshot.model) }
         }
-    }
-
-    private func objects(of entities: [Int], without damaged: Set<RecordKey>) throws -> [RecordKey] {
-        var objects: [RecordKey] = []
-        for entity in entities {
-            try snapshot.scan(entity) { object, _ in
-                if !damaged.contains(object) { objects.append(object) }
-                return true
-            }
-        }
-        return objects
     }
 
     private func withRow(
