@@ -23,6 +23,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     static let overtaken = LMDBError(rawValue: -1)
     // Codes that only LMDB 1.0 has.
     static let badChecksum: CInt = -30778
+    package static let wrongChecksum = LMDBError(rawValue: badChecksum)
     private static let problem: CInt = -30779
     private static let shortWrite: CInt = -30772
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
@@ -55,6 +56,7 @@ extension LMDBError: CustomStringConvertible {
         if self == .overtaken {
             return "other processes wrote the file while it was read without a lock; try again"
         }
+        if self == .wrongChecksum { return "the checksum of a page is wrong" }
         if self == .badTransaction { return "an earlier error ended the transaction" }
         if rawValue == ENOMEM {
             return "the system gives this process no more memory or address space to map the file (ulimit -v)"

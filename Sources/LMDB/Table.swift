@@ -16,7 +16,9 @@ package struct Table: Sendable {
 extension Environment {
     /// Opens tables, which stay open until the environment is closed. If `creating`, and the environment isn't
     /// read-only, creates missing tables in one transaction; otherwise throws if a table is missing. mdb_dbi_open
-    package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
+    package func tables(
+        _ descriptions: [TableDescription], creating: Bool, ignoringChecksums: Bool = false
+    ) throws -> [Table] {
         if let file = newestFile() {
             return try descriptions.map { description throws(LMDBError) in
                 guard let table = try file.table(description) else { throw .tableNotFound }
@@ -24,7 +26,7 @@ extension Environment {
             }
         }
         // A read transaction checks the main tree's page, which LMDB then reads.
-        _ = try beginRead(ignoringChecksums: true)
+        _ = try beginRead(ignoringChecksums: ignoringChecksums)
         // LMDB requires that only one thread at a time opens tables.
         return try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }

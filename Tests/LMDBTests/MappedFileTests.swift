@@ -16,7 +16,10 @@ import Testing
     private static let names = ["bytes", "numbers", "empty"]
 
     private func open() throws -> (Environment, [Table]) {
-        let environment = try Environment.open(at: folder.path)
+        // What is tested is what finds damage without page checksums.
+        var options = Environment.Options()
+        options.hasPageChecksums = false
+        let environment = try Environment.open(at: folder.path, options: options)
         let descriptions = Self.names.map { TableDescription($0, $0 == "numbers" ? .integers : .bytes) }
         return (environment, try environment.tables(descriptions, creating: true))
     }

@@ -7,9 +7,9 @@ public import FetchIndexEssentials
 extension PersistentContainer {
     /// Returns the defects of a store, one sentence each; empty if none is found. Checks the pages of its file first,
     /// because LMDB must not read a damaged page. If the pages can be read, opens the store read-only and checks its
-    /// values and caches, also those on pages whose checksum is wrong. `progress` is called from time to time with the number of records read so far and the number
-    /// of all records; for each cache, records are counted anew. O(n log n) for the records and for each cache. Throws
-    /// `StoreError` if the store can't be opened.
+    /// values and caches, also those on pages whose checksum is wrong. `progress` is called from time to time with the
+    /// number of records read so far and the number of all records; for each cache, records are counted anew. O(n log
+    /// n) for the records and for each cache. Throws `StoreError` if the store can't be opened.
     public static func check(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
@@ -36,9 +36,10 @@ extension PersistentContainer {
     }
 
     /// Returns the defects of the store's values and caches, one sentence each; empty if none is found.
-    /// ``check(at:progress:)`` checks the pages of the file too, and reads on if the checksum of one is wrong. `progress` is called from time to time with the number
-    /// of records read so far and the number of all records; for each cache, records are counted anew. O(n log n) for
-    /// the records and for each cache. Throws `StoreError`, for example if the model can't be read.
+    /// ``check(at:progress:)`` checks the pages of the file too, and reads on if the checksum of one is wrong.
+    /// `progress` is called from time to time with the number of records read so far and the number of all records; for
+    /// each cache, records are counted anew. O(n log n) for the records and for each cache. Throws `StoreError`, for
+    /// example if the model can't be read.
     public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
         try withPublicErrors {
             let snapshot = try store.snapshot()

@@ -10,8 +10,8 @@ public struct StoreRepair: Encodable, Sendable {
     /// The repairs that were made.
     public let repairs: [String]
     /// The defects that remain, for example damaged records, which a repair doesn't change. If pages of the file can't
-    /// be read: these pages, and the advice to restore a backup. If only checksums of pages are wrong: these pages, and
-    /// the advice to write the pages anew.
+    /// be read: these pages, and the advice to restore a backup. If checksums of pages are wrong: these pages, and the
+    /// advice to write them anew. Pages that are neither used nor free stay, too.
     public let left: [String]
 }
 
@@ -20,7 +20,8 @@ extension PersistentContainer {
     /// counters, zones, the log (by trimming it through the last damaged commit), and caches (by rebuilding them; a
     /// cache whose request can't be compiled here is deleted). Replaces damaged lists of maintained, locked and unread
     /// caches, and a damaged identifier of the store. Records are changed or deleted only if they refer to objects
-    /// which are missing or of a wrong entity. If pages can't be read, no repair is made.
+    /// which are missing or of a wrong entity. If pages can't be read, or checksums of pages with records are wrong, no
+    /// repair is made.
     ///
     /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
     /// which are in a file of their own, last. `progress` is called from time to time with the number of records read
@@ -36,6 +37,10 @@ extension PersistentContainer {
             if !pages.isReadable {
                 let advice = "nothing can be repaired while pages are damaged: restore a backup"
                 return StoreRepair(defects: pages.defects, repairs: [], left: pages.defects + [advice])
+            }
+            if pages.mayHaveWrongObjects {
+                return StoreRepair(
+                    defects: pages.defects, repairs: [], left: pages.defects + [Self.adviceForPages(ofRecords: true)])
             }
             let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
             var options = Store.Options()
@@ -62,18 +67,25 @@ extension PersistentContainer {
             let left = try container.check(progress: progress)
             return StoreRepair(
                 defects: pages.defects + defects, repairs: repairs,
-                left: try pagesLeft(after: pages, at: path, otherDefects: left) + left)
+                left: try pagesLeft(after: pages, at: path) + left)
         }
     }
 
-    /// The defects of pages that remain after a repair, with an advice if only checksums are wrong.
+    /// The defects of pages that remain after a repair, with advice if only checksums are wrong.
     private static func pagesLeft(
-        after before: PageCheck, at path: String, otherDefects: [String] = []
+        after before: PageCheck, at path: String
     ) throws -> [String] {
         if before.defects.isEmpty { return [] }
         let pages = try Store.checkPages(at: path)
-        guard pages.hasOnlyWrongChecksums, otherDefects.isEmpty else { return pages.defects }
-        return pages.defects + ["all values are whole: `compact` writes the pages anew, with right checksums"]
+        return pages.hasOnlyWrongChecksums ? pages.defects + [adviceForPages(ofRecords: false)] : pages.defects
+    }
+
+    private static func adviceForPages(ofRecords isOfRecords: Bool) -> String {
+        let reason =
+            isOfRecords ? "nothing is repaired, because objects on these pages may have wrong numbers: " : ""
+        return reason
+            + "restore a backup, or keep a copy of the folder and let `compact` write the pages anew; "
+            + "then values that are damaged are named, and the others can be read"
     }
 
     /// Removes damaged entries from the caches' histories. Returns a description of each repair.

@@ -6,6 +6,8 @@ package struct PageReport: Sendable {
 
     private var sentences: [String] = []
     private var count = 0
+    /// The sentences of wrong checksums, which are listed after the others.
+    private var checksumSentences: [String] = []
     /// The statistics that the walk computed, by table.
     package internal(set) var tables: [String: TreeStatistics] = [:]
     /// The number of free pages that the walk found.
@@ -13,29 +15,37 @@ package struct PageReport: Sendable {
 
     /// The number of pages whose checksum is wrong.
     package private(set) var wrongChecksums = 0
+    /// The trees and tables that have such pages, as the sentences name them.
+    package private(set) var subjectsOfWrongChecksums: Set<String> = []
 
     mutating func add(_ defect: @autoclosure () -> String) {
         count += 1
         if sentences.count < Self.limit { sentences.append(defect()) }
     }
 
-    /// Adds the defect of a page whose checksum is wrong.
-    mutating func addWrongChecksum(_ defect: @autoclosure () -> String) {
-        add(defect())
+    /// Adds a page of a tree or table whose checksum is wrong.
+    mutating func addWrongChecksum(_ page: PageNumber, in subject: String) {
         wrongChecksums += 1
+        subjectsOfWrongChecksums.insert(subject)
+        if checksumSentences.count < Self.limit {
+            checksumSentences.append("page \(page): in \(subject), it has a wrong checksum")
+        }
     }
 
-    package var isWhole: Bool { count == 0 }
-    /// The number of pages that are neither used nor free; 0 if other defects were found before they were counted.
+    package var isWhole: Bool { count == 0 && wrongChecksums == 0 }
+    /// The number of pages that are neither used nor free; 0 if pages that can't be read were found before they were
+    /// counted.
     package internal(set) var lostPages = 0
     /// Whether LMDB can read all pages that are used: some pages may be neither used nor free, and the checksums of
     /// pages may be wrong, so that values may be damaged.
-    package var isReadable: Bool { count - wrongChecksums == (lostPages > 0 ? 1 : 0) }
+    package var isReadable: Bool { count == (lostPages > 0 ? 1 : 0) }
     /// Whether the defects are only wrong checksums.
-    package var hasOnlyWrongChecksums: Bool { count > 0 && count == wrongChecksums }
+    package var hasOnlyWrongChecksums: Bool { count == 0 && wrongChecksums > 0 }
 
     /// The defects found, one sentence each. If there are too many, the last sentence says how many more were found.
     package var defects: [String] {
-        count > sentences.count ? sentences + ["and \(count - sentences.count) more defects of pages"] : sentences
+        let told = sentences + checksumSentences
+        let more = count + wrongChecksums - told.count
+        return more > 0 ? told + ["and \(more) more defects of pages"] : told
     }
 }

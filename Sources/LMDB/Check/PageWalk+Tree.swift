@@ -69,7 +69,7 @@ extension PageWalk {
     /// themselves which of them are damaged.
     private func checkChecksum(_ bytes: [UInt8], _ number: PageNumber, _ descent: Descent) {
         if meta.format.hasRightChecksum(bytes.span.bytes) { return }
-        report.addWrongChecksum("page \(number): in \(descent.subject), it has a wrong checksum")
+        report.addWrongChecksum(number, in: descent.subject)
     }
 
     private func add(_ defect: String, _ number: PageNumber, _ descent: Descent) {

@@ -47,6 +47,7 @@ extension Environment {
                 guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
                 let making = try MakingFolder(in: path)
                 let file = try MappedFile(inFolder: path)
+                _ = try file.state(ignoringChecksums: false)
                 try FileSizeLimit.withoutSignal {
                     try copyTables(of: file, to: making.dataFile, fileBytes: Int(before.st_size))
                 }

@@ -147,7 +147,7 @@ extension Environment {
     /// Flags that open a data file by its own path and without a lock. The caller holds the environment's lock.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
-    /// Opens a data file, or a new one, only while `body` runs.
+    /// Opens a data file, or makes one, and closes it after `body`.
     static func withHandle<Value>(
         _ path: String, flags: UInt32, mapSize: Int? = nil, _ body: (OpaquePointer) throws -> Value
     ) throws -> Value {

@@ -71,7 +71,7 @@ extension DataFile {
             let walk = try PageWalk(file, meta, fileLength: length)
             try walk.walkFreeList()
             let missing = walk.filePages..<meta.pageCount
-            return walk.report.isWhole && missing.allSatisfy { walk.free.contains($0) }
+            return walk.report.isReadable && missing.allSatisfy { walk.free.contains($0) }
                 ? nil : PageWalk.cutOff(fileLength: length, meta)
         } catch let error as DataFileError {
             return error

@@ -38,17 +38,18 @@ struct MappedPages: @unchecked Sendable {
         return pages
     }
 
-    /// A branch or leaf. Throws `LMDBError.corrupted` if it's missing, its header is wrong or it has no nodes. O(1), or
-    /// O(bytes) if its checksum is compared
+    /// A branch or leaf. Throws `LMDBError.corrupted` if it's missing, its header is wrong or it has no nodes, and
+    /// `wrongChecksum`. O(1), or O(bytes) if its checksum is compared
     @inline(__always)
     func page(_ number: PageNumber, _ kind: Page.Kind) throws(LMDBError) -> (page: Page, nodeCount: Int) {
         let page = Page(bytes: try run(number, count: 1), layout: format.layout)
         let (lower, header) = (page.lower, format.layout.headerLength)
         let isRight =
             page.number == number && page.flags == kind.rawValue && page.transaction ?? 0 <= transaction
-            && lower > header && lower <= format.pageLength && hasRightChecksum(number, page.bytes)
+            && lower > header && lower <= format.pageLength
+        let isUnchanged = hasRightChecksum(number, page.bytes)
         try requireUnwritten()
-        guard isRight else { throw LMDBError.corrupted }
+        guard isRight && isUnchanged else { throw isUnchanged ? LMDBError.corrupted : .wrongChecksum }
         return (page, (lower - header) / 2)
     }
 
@@ -65,9 +66,9 @@ struct MappedPages: @unchecked Sendable {
         try requireUnwritten()
         guard isRight else { throw LMDBError.corrupted }
         let bytes = try run(reference.first, count: count)
-        let isWhole = hasRightChecksum(reference.first, bytes)
+        let isUnchanged = hasRightChecksum(reference.first, bytes)
         try requireUnwritten()
-        guard isWhole else { throw LMDBError.corrupted }
+        guard isUnchanged else { throw LMDBError.wrongChecksum }
         let start = format.layout.headerLength
         return UnsafeRawBufferPointer(rebasing: bytes[start..<start + node.valueLength])
     }

@@ -20,6 +20,7 @@ final class MappedState: Sendable {
     convenience init(
         _ meta: MetaPage, _ pages: MappedPages, _ checked: CheckedPages?, _ tables: [String: Table]
     ) throws(LMDBError) {
+        if meta.main.depth == 1 { _ = try pages.page(meta.main.root, .leaf) }
         var trees: [TreeRecord?] = [meta.freeList, meta.main]
         for (name, table) in tables {
             let handle = Int(table.handle)

@@ -7,10 +7,11 @@ internal import FetchIndexRecords
 ///
 /// A node has at most 4,076 bytes, so that with its checksum and the header of LMDB 0.9 it fits into one overflow page
 /// of 4,096 bytes. LMDB 1.0 has longer headers and page checksums: a node of more than 4,060 bytes, which only edits
-/// make, takes two pages there. If pages have this length, a leaf or branch of at least a quarter of the maximum length is padded, so that it
-/// gets an overflow page even if LMDB would store it inline. If nodes were inline, a page would hold only a few of
-/// them, and would be written with each change of one of them. With overflow pages, LMDB's own tree has few pages. A
-/// change of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many nodes share.
+/// make, takes two pages there. If pages have this length, a leaf or branch of at least a quarter of the maximum length
+/// is padded, so that it gets an overflow page even if LMDB would store it inline. If nodes were inline, a page would
+/// hold only a few of them, and would be written with each change of one of them. With overflow pages, LMDB's own tree
+/// has few pages. A change of a node writes its overflow page and the pages of LMDB's tree that lead to it, which many
+/// nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4

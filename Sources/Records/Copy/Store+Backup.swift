@@ -12,6 +12,9 @@ public struct StoreBackup: Equatable, Sendable {
     /// Whether unused pages were left out. If some pages are neither used nor listed as free, LMDB can't leave out
     /// pages.
     public let isCompact: Bool
+    /// The defects of pages that the store has, one sentence each. Its pages can be read, and values say themselves which
+    /// of them are damaged.
+    public let defects: [String]
 }
 
 extension Store {
@@ -21,11 +24,11 @@ extension Store {
     /// it's false, the copy is removed, and the error is thrown. O(bytes of the store).
     package func backup(to path: String, keepsDamaged: Bool = false) throws -> StoreBackup {
         try Self.requireOutsideOfStores(path)
-        try Self.requireReadablePages(at: self.path)
+        let defects = try Self.requireReadablePages(at: self.path)
         do {
             let isNew = try Self.makeFolder(path)
             do {
-                let backup = try copy(toFolder: path, keepsDamaged: keepsDamaged)
+                let backup = try copy(toFolder: path, keepsDamaged: keepsDamaged, defects)
                 if isNew { try NewFile.synchronize(folderOf: path.last == "/" ? String(path.dropLast()) : path) }
                 return backup
             } catch {
@@ -50,12 +53,14 @@ extension Store {
         }
     }
 
-    /// Throws if pages of a store's file can't be read: LMDB would copy damaged pages, or end the process.
-    static func requireReadablePages(at path: String) throws {
+    /// Throws if pages of a store's file can't be read: LMDB would copy damaged pages, or end the process. Returns other
+    /// defects of pages.
+    static func requireReadablePages(at path: String) throws -> [String] {
         let pages = try checkPages(at: path)
         if !pages.isReadable, let defect = pages.defects.first {
             throw StoreError.corrupted("\(defect); nothing was copied")
         }
+        return pages.defects
     }
 
     /// Creates a folder, and returns true. Returns false if the folder exists and is empty, or has only the file of an
@@ -69,7 +74,7 @@ extension Store {
         return false
     }
 
-    private func copy(toFolder path: String, keepsDamaged: Bool) throws -> StoreBackup {
+    private func copy(toFolder path: String, keepsDamaged: Bool, _ defects: [String]) throws -> StoreBackup {
         let first = try snapshot().commit
         let dataFile = path + "/data.mdb"
         let file = try NewFile(at: dataFile, .byUmask)
@@ -87,7 +92,7 @@ extension Store {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
             var status = stat()
             guard stat(dataFile, &status) == 0 else { throw SystemError.last }
-            return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
+            return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact, defects: defects)
         } catch {
             for name in ["data.mdb", "lock.mdb"] { unlink(path + "/" + name) }
             throw error
@@ -98,7 +103,7 @@ extension Store {
     /// commits during the backup.
     private static func verifyBackup(_ path: String, commits: ClosedRange<UInt64>) throws -> UInt64 {
         var options = Options()
-        options.isReadOnly = true
+        (options.isReadOnly, options.ignoresPageChecksums) = (true, true)
         let commit = try Store(at: path, options: options).snapshot().commit
         guard commits.contains(commit) else {
             throw StoreCopyError.failed(

@@ -6,6 +6,9 @@ public struct StoreCompaction: Equatable, Sendable {
     /// The bytes of the store's file before the compaction.
     public let bytesBefore: Int
     public let bytesAfter: Int
+    /// The defects of pages that the old file had, one sentence each. Its pages could be read, and the new file has none
+    /// of these defects.
+    public let defects: [String]
 }
 
 extension Store {
@@ -16,12 +19,12 @@ extension Store {
         // The store is opened only to check it: that throws unless the path has a store in a format that this version
         // reads.
         var options = Options()
-        options.creates = false
+        (options.creates, options.ignoresPageChecksums) = (false, true)
         _ = try Store(at: path, options: options)
-        try requireReadablePages(at: path)
+        let defects = try requireReadablePages(at: path)
         do {
             let bytes = try Environment.compact(at: path)
-            return StoreCompaction(bytesBefore: bytes.bytesBefore, bytesAfter: bytes.bytesAfter)
+            return StoreCompaction(bytesBefore: bytes.bytesBefore, bytesAfter: bytes.bytesAfter, defects: defects)
         } catch let error as Environment.InUse {
             throw StoreCopyError.inUse(process: error.process, program: programName(ofProcess: error.process))
         } catch let error as LMDBError where error == .leaked {

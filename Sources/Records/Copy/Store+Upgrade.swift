@@ -26,8 +26,11 @@ extension Store {
             guard try DataFile.otherLayout(inFolder: path, StoreState.witness) != nil else { return nil }
             // Lost pages aren't copied, so they don't matter.
             let report = try Environment.checkPages(at: path, expecting: StoreLayout.tables)
-            if !report.isReadable || report.wrongChecksums > 0 {
-                throw StoreError.corrupted("\(report.defects[0]); nothing was changed")
+            if !report.isReadable { throw StoreError.corrupted("\(report.defects[0]); nothing was changed") }
+            if report.wrongChecksums > 0, let defect = report.defects.last {
+                throw StoreError.corrupted(
+                    "\(defect); nothing was changed: `compact` by a program that uses the store's LMDB writes its pages anew"
+                )
             }
             let conversion = try Environment.convert(at: path, StoreState.witness) { folder in
                 try renewState(inFile: folder + "/" + StoreFiles.data)

@@ -112,11 +112,12 @@ package enum StoreLayout {
     }
 
     static let tables = [
-        TableDescription(metaTable), TableDescription("records", .integers), TableDescription("log"),
+        TableDescription(metaTable), TableDescription(recordsTable, .integers), TableDescription("log"),
         TableDescription("unique"), TableDescription("caches"), TableDescription("nodes", .integers),
     ]
 
     static let metaTable = "meta"
+    static let recordsTable = "records"
     static let formatKey = Array("format".utf8)
     static let modelKey = Array("model".utf8)
     static let stateKey = Array("state".utf8)
@@ -181,8 +182,9 @@ package struct StoreTables: Sendable {
     package let caches: Table
     package let nodes: Table
 
-    init(_ environment: Environment, creating: Bool) throws {
-        let tables = try environment.tables(StoreLayout.tables, creating: creating)
+    init(_ environment: Environment, creating: Bool, ignoringChecksums: Bool) throws {
+        let tables = try environment.tables(
+            StoreLayout.tables, creating: creating, ignoringChecksums: ignoringChecksums)
         guard tables.count == StoreLayout.tables.count else { throw LMDBError.corrupted }
         (meta, records, log) = (tables[0], tables[1], tables[2])
         (unique, caches, nodes) = (tables[3], tables[4], tables[5])

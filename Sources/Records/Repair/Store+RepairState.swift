@@ -14,14 +14,15 @@ extension Store {
         do {
             var options = Options()
             options.creates = false
+            options.ignoresPageChecksums = true
             environment = try openEnvironment(at: path, options)
-            tables = try StoreTables(environment, creating: false)
+            tables = try StoreTables(environment, creating: false, ignoringChecksums: true)
         } catch {
             throw explain(error, at: path)
         }
-        try checkFormat(of: environment, tables)
         let transaction = try environment.beginWrite()
         let view = transaction.view
+        try checkFormat(in: view, tables, path: environment.path)
         let key = StoreLayout.stateKey
         var isWhole = false
         _ = try view.get(key, in: tables.meta) { isWhole = (try? StoreState(decoding: $0)) != nil }

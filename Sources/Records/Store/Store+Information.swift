@@ -69,6 +69,8 @@ package struct PageCheck: Sendable {
     package let isReadable: Bool
     /// Whether the only defects are wrong checksums.
     package let hasOnlyWrongChecksums: Bool
+    /// Whether checksums of pages with records are wrong. A record's own checksum doesn't cover its object number.
+    package let mayHaveWrongObjects: Bool
 }
 
 extension Store {
@@ -81,7 +83,8 @@ extension Store {
             let report = try Environment.checkPages(at: path, expecting: StoreLayout.tables)
             return PageCheck(
                 defects: report.defects, isReadable: report.isReadable,
-                hasOnlyWrongChecksums: report.hasOnlyWrongChecksums)
+                hasOnlyWrongChecksums: report.hasOnlyWrongChecksums,
+                mayHaveWrongObjects: report.subjectsOfWrongChecksums.contains("table \"\(StoreLayout.recordsTable)\""))
         } catch {
             throw explain(error, at: path)
         }

@@ -71,17 +71,18 @@ package final class Store: Sendable {
         threads = min(max(1, options.threads), Threads.most)
         do {
             environment = try Self.openEnvironment(at: path, options)
-            tables = try Self.openTables(of: environment, creating: options.creates && !options.isReadOnly)
+            tables = try Self.openTables(of: environment, options)
         } catch {
             throw Self.explain(error, at: path)
         }
         if !options.isReadOnly, options.creates {
-            do { try Self.createIfEmpty(environment, tables, options.durability) } catch {
+            do { try Self.createIfEmpty(environment, tables, options) } catch {
                 throw Self.explain(error, at: path)
             }
         }
-        try Self.checkFormat(of: environment, tables)
-        (identifier, originals) = try StoreIdentifier.readUnlessDamaged(in: environment, tables)
+        let transaction = try environment.beginRead(ignoringChecksums: options.ignoresPageChecksums)
+        try Self.checkFormat(in: transaction.view, tables, path: environment.path)
+        (identifier, originals) = try StoreIdentifier.readUnlessDamaged(in: transaction.view, tables)
     }
 
     package var path: String { environment.path }
@@ -132,14 +133,17 @@ package final class Store: Sendable {
     /// Opens the tables. If they are missing and `creating` is false, throws LMDB's error. If they are missing and
     /// `creating` is true, creates them in an empty environment; throws `DataFileError.foreign` if the environment has
     /// another program's data.
-    private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
+    private static func openTables(of environment: Environment, _ options: Options) throws -> StoreTables {
+        func open(creating: Bool) throws -> StoreTables {
+            try StoreTables(environment, creating: creating, ignoringChecksums: options.ignoresPageChecksums)
+        }
         do {
-            return try StoreTables(environment, creating: false)
-        } catch let error as LMDBError where error == .tableNotFound && creating {
-            if try environment.isEmpty() { return try StoreTables(environment, creating: true) }
+            return try open(creating: false)
+        } catch let error as LMDBError where error == .tableNotFound && options.creates && !options.isReadOnly {
+            if try environment.isEmpty() { return try open(creating: true) }
         }
         // Another process may have created the tables after the first attempt.
-        do { return try StoreTables(environment, creating: false) } catch let error as LMDBError
+        do { return try open(creating: false) } catch let error as LMDBError
             where error == .tableNotFound
         {
             throw DataFileError.foreign("its LMDB file has the data of another program")
@@ -193,14 +197,14 @@ package final class Store: Sendable {
     /// Writes the format, the model, the state and the identifier to a store without entries. Does nothing if the store
     /// has a format version already.
     private static func createIfEmpty(
-        _ environment: Environment, _ tables: StoreTables, _ durability: Durability
+        _ environment: Environment, _ tables: StoreTables, _ options: Options
     ) throws {
         let key = StoreLayout.formatKey
         do {
-            let transaction = try environment.beginRead(ignoringChecksums: true)
+            let transaction = try environment.beginRead(ignoringChecksums: options.ignoresPageChecksums)
             if try transaction.view.get(key, in: tables.meta, { _ in }) { return }
         }
-        if durability != .none { try environment.syncNames() }
+        if options.durability != .none { try environment.syncNames() }
         let transaction = try environment.beginWrite()
         if try transaction.view.get(key, in: tables.meta, { _ in }) { return }
         for table in [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
@@ -219,11 +223,6 @@ package final class Store: Sendable {
     }
 
     /// Throws unless this program can read the format of the store.
-    static func checkFormat(of environment: Environment, _ tables: StoreTables) throws {
-        let transaction = try environment.beginRead(ignoringChecksums: true)
-        try checkFormat(in: transaction.view, tables, path: environment.path)
-    }
-
     static func checkFormat(in view: TransactionView, _ tables: StoreTables, path: String) throws {
         guard let version = try formatVersion(in: view, tables) else {
             throw StoreError.notAStore(path: path, "it has no format version")

@@ -29,12 +29,11 @@ enum StoreIdentifier {
     /// The store's identifier (nil if it's missing or damaged), and the stores that this one is a copy of (empty if
     /// their list is damaged).
     static func readUnlessDamaged(
-        in environment: Environment, _ tables: StoreTables
+        in view: TransactionView, _ tables: StoreTables
     ) throws -> (identifier: UUID?, originals: [NumbersOrigin]) {
-        let transaction = try environment.beginRead(ignoringChecksums: true)
-        let identifier = try readUnlessDamaged(in: transaction.view, tables.meta)
+        let identifier = try readUnlessDamaged(in: view, tables.meta)
         var originals: [NumbersOrigin] = []
-        do { originals = try NumbersOrigin.originals(in: transaction.view, tables.meta) } catch StoreError.corrupted {}
+        do { originals = try NumbersOrigin.originals(in: view, tables.meta) } catch StoreError.corrupted {}
         return (identifier, originals)
     }
 

@@ -29,7 +29,7 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         let start = ContinuousClock.now
-        let container = try store.open(forWriting: false)
+        let container = try store.open(forWriting: false, ignoringPageChecksums: true)
         let expected = try container.information()
         let backup: StoreBackup
         do {
@@ -50,6 +50,7 @@ struct BackupCommand: ParsableCommand {
             }
         }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        for defect in backup.defects { Output.error("the store has a defect: \(defect)") }
         let report = Report(
             commit: backup.commit, bytes: backup.byteCount, compact: backup.isCompact, milliseconds: milliseconds)
         if output.isJSON { return try Output.jsonLine(report) }
@@ -79,13 +80,14 @@ struct CompactCommand: ParsableCommand {
     func run() throws {
         let start = ContinuousClock.now
         let path = store.store
-        let expected = try store.open().information()
+        let expected = try store.open(ignoringPageChecksums: true).information()
         let compaction = try advisingCheck {
             try CopyProgress.show(
                 "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
             ) { try PersistentContainer.compact(at: URL(fileURLWithPath: path)) }
         }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        for defect in compaction.defects { Output.error("the store had a defect: \(defect)") }
         if output.isJSON {
             return try Output.jsonLine(
                 Report(
