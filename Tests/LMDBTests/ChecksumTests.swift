@@ -85,9 +85,9 @@ import Testing
         var zeroed = data
         for run in runs { zeroed.resetBytes(in: run + 4096..<run + 8192) }
         try #require(!runs.isEmpty)
-        for damaged in [swapped, zeroed] {
+        for (damaged, error) in [(swapped, LMDBError.corrupted), (zeroed, .wrongChecksum)] {
             try damaged.write(to: file)
-            #expect(throws: LMDBError.corrupted) { try read() }
+            #expect(throws: error) { try read() }
             #expect(try !check().isWhole)
         }
     }
