@@ -23,7 +23,7 @@ struct SharedReading {
 extension Environment {
     /// The state of a read transaction, whose pages are then read without LMDB. Returns nil if LMDB must read them: if
     /// the main tree isn't one page, or if a later commit may have overwritten the state's meta page. Throws `corrupted`
-    /// if the main tree can't be read. O(1), or O(tables) for a new state, or one whose checksums are ignored.
+    /// or `wrongChecksum` if the main tree can't be read. O(1), or O(tables) for a new state, or one whose checksums are ignored.
     func state(of transaction: OpaquePointer, ignoringChecksums: Bool) throws(LMDBError) -> MappedState? {
         let number = UInt64(mdb_txn_id(transaction))
         let ignoresChecksums = ignoringChecksums && format.hasChecksums

@@ -67,7 +67,8 @@ import Testing
         }
         let repair = try PersistentContainer.repair(at: url)
         #expect(repair.repairs.isEmpty)
-        #expect(repair.left.count { $0.contains("wrong checksum") } == 2, "\(repair.left)")
+        #expect(repair.left.count { $0.hasSuffix("it has a wrong checksum") } == 2, "\(repair.left)")
+        #expect(repair.left.contains { $0.contains("does not match its checksum") }, "\(repair.left)")
     }
 
     /// A record's checksum doesn't cover its object number. A repair that took a wrong number for a missing object would
@@ -89,7 +90,7 @@ import Testing
         let repair = try PersistentContainer.repair(at: url)
         #expect(repair.defects == [sentence])
         #expect(repair.left.first == sentence)
-        #expect(repair.left.last?.contains("let `compact` write the pages anew") == true)
+        #expect(repair.left.last?.hasPrefix("nothing is repaired") == true)
         // All values are whole, but nobody knows that.
         #expect {
             let container = try SampleStore.open(file.folder.path)

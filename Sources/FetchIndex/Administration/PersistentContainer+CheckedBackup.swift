@@ -30,8 +30,7 @@ extension PersistentContainer {
     ) throws -> StoreBackup {
         let backup = try backup(to: url, keepsDamaged: true)
         copied()
-        // A copy that isn't compact has the lost pages of the store, too.
-        let defects = try Self.defects(ofBackupAt: url, progress: progress).filter { !backup.defects.contains($0) }
+        let defects = try Self.defects(ofBackupAt: url, progress: progress)
         if defects.isEmpty { return backup }
         throw DamagedBackup(path: Self.keepApart(url.path), defects: defects)
     }

@@ -10,8 +10,8 @@ public struct StoreRepair: Encodable, Sendable {
     /// The repairs that were made.
     public let repairs: [String]
     /// The defects that remain, for example damaged records, which a repair doesn't change. If pages of the file can't
-    /// be read: these pages, and the advice to restore a backup. If checksums of pages are wrong: these pages, and the
-    /// advice to write them anew. Pages that are neither used nor free stay, too.
+    /// be read: these pages, and the advice to restore a backup. If checksums of pages are wrong: these pages, and advice.
+    /// Pages that are neither used nor free stay, too.
     public let left: [String]
 }
 
@@ -39,8 +39,10 @@ extension PersistentContainer {
                 return StoreRepair(defects: pages.defects, repairs: [], left: pages.defects + [advice])
             }
             if pages.mayHaveWrongObjects {
-                return StoreRepair(
-                    defects: pages.defects, repairs: [], left: pages.defects + [Self.adviceForPages(ofRecords: true)])
+                let found = try check(at: url, progress: progress)
+                let advice =
+                    "nothing is repaired, because objects on pages with wrong checksums may have wrong numbers: restore a backup, or export the records that are not damaged"
+                return StoreRepair(defects: found, repairs: [], left: found + [advice])
             }
             let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
             var options = Store.Options()
@@ -77,15 +79,8 @@ extension PersistentContainer {
     ) throws -> [String] {
         if before.defects.isEmpty { return [] }
         let pages = try Store.checkPages(at: path)
-        return pages.hasOnlyWrongChecksums ? pages.defects + [adviceForPages(ofRecords: false)] : pages.defects
-    }
-
-    private static func adviceForPages(ofRecords isOfRecords: Bool) -> String {
-        let reason =
-            isOfRecords ? "nothing is repaired, because objects on these pages may have wrong numbers: " : ""
-        return reason
-            + "restore a backup, or keep a copy of the folder and let `compact` write the pages anew; "
-            + "then values that are damaged are named, and the others can be read"
+        return pages.hasOnlyWrongChecksums
+            ? pages.defects + ["`compact` writes these pages anew, with right checksums"] : pages.defects
     }
 
     /// Removes damaged entries from the caches' histories. Returns a description of each repair.

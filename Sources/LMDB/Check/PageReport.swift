@@ -14,7 +14,8 @@ package struct PageReport: Sendable {
     package internal(set) var freePages = 0
 
     /// The number of pages whose checksum is wrong.
-    package private(set) var wrongChecksums = 0
+    private var wrongChecksums = 0
+    package var firstWrongChecksum: String? { checksumSentences.first }
     /// The trees and tables that have such pages, as the sentences name them.
     package private(set) var subjectsOfWrongChecksums: Set<String> = []
 

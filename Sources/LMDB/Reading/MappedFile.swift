@@ -41,8 +41,8 @@ final class MappedFile: Sendable {
 
     deinit { Self.unmap(map, byteCount) }
 
-    /// The state for a read transaction. Throws `LMDBError.corrupted` if a checksum of the main tree is compared and
-    /// wrong.
+    /// The state for a read transaction. Throws `LMDBError.wrongChecksum` if the main tree's checksum is compared
+    /// and wrong.
     func state(ignoringChecksums: Bool) throws(LMDBError) -> MappedState {
         if ignoringChecksums { return uncheckedState }
         if state.meta.main.depth == 1 { _ = try pages.page(state.meta.main.root, .leaf) }

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 
 /// The pages of a committed state in a map, read without LMDB. Each page is checked before it's read: its place, its
-/// header, and where the file has checksums, its checksum. So a damaged page throws `LMDBError.corrupted`, and doesn't
-/// lead to an address outside of the map.
+/// header, and where the file has checksums, its checksum. So a damaged page throws `LMDBError.corrupted` or
+/// `wrongChecksum`, and doesn't lead to an address outside of the map.
 ///
 /// A value doesn't own the map, so the caller must keep the map.
 struct MappedPages: @unchecked Sendable {

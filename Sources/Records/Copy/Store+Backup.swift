@@ -12,8 +12,8 @@ public struct StoreBackup: Equatable, Sendable {
     /// Whether unused pages were left out. If some pages are neither used nor listed as free, LMDB can't leave out
     /// pages.
     public let isCompact: Bool
-    /// The defects of pages that the store has, one sentence each. Its pages can be read, and values say themselves which
-    /// of them are damaged.
+    /// The pages of the store whose checksums are wrong, one sentence each. The backup's checksums are right, and its
+    /// values say themselves which of them are damaged.
     public let defects: [String]
 }
 
@@ -53,11 +53,11 @@ extension Store {
         }
     }
 
-    /// Throws if pages of a store's file can't be read: LMDB would copy damaged pages, or end the process. Returns other
-    /// defects of pages.
+    /// Throws if pages of a store's file have defects: LMDB would copy damaged pages, or end the process. Wrong checksums
+    /// are allowed and returned, one sentence each.
     static func requireReadablePages(at path: String) throws -> [String] {
         let pages = try checkPages(at: path)
-        if !pages.isReadable, let defect = pages.defects.first {
+        if !pages.hasOnlyWrongChecksums, let defect = pages.defects.first {
             throw StoreError.corrupted("\(defect); nothing was copied")
         }
         return pages.defects

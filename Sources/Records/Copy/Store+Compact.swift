@@ -6,8 +6,7 @@ public struct StoreCompaction: Equatable, Sendable {
     /// The bytes of the store's file before the compaction.
     public let bytesBefore: Int
     public let bytesAfter: Int
-    /// The defects of pages that the old file had, one sentence each. Its pages could be read, and the new file has none
-    /// of these defects.
+    /// The pages of the old file whose checksums were wrong, one sentence each. Those of the new file are right.
     public let defects: [String]
 }
 

@@ -27,7 +27,7 @@ extension Store {
             // Lost pages aren't copied, so they don't matter.
             let report = try Environment.checkPages(at: path, expecting: StoreLayout.tables)
             if !report.isReadable { throw StoreError.corrupted("\(report.defects[0]); nothing was changed") }
-            if report.wrongChecksums > 0, let defect = report.defects.last {
+            if let defect = report.firstWrongChecksum {
                 throw StoreError.corrupted(
                     "\(defect); nothing was changed: `compact` by a program that uses the store's LMDB writes its pages anew"
                 )

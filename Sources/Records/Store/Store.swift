@@ -155,6 +155,7 @@ package final class Store: Sendable {
         case .invalidFile: StoreError.notAStore(path: path, "its data.mdb is not an LMDB file")
         case .versionMismatch: StoreError.notAStore(path: path, "its files were written by different versions of LMDB")
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file does not have the tables of a store")
+        case .wrongChecksum: StoreError.corrupted(error.reason)
         case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
         // A positive code is an errno, for example for a missing permission, a missing parent folder, or a file instead

@@ -12,7 +12,8 @@ struct CheckCommand: ParsableCommand {
             damaged cache whose request is unknown to this program is deleted. If commits in the change log are \
             damaged, the log is trimmed through the last of them. Records are changed or deleted only if they refer to \
             objects that are missing or of a wrong entity. Damaged records are listed, and must be restored from a \
-            backup. If pages of the file can't be read, nothing is repaired. The exit code is 0 if no defect is left.
+            backup. If pages of the file can't be read, or checksums of pages with records are wrong, nothing is \
+            repaired. The exit code is 0 if no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument
