@@ -111,6 +111,38 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    /// LMDB 0.9 knows no page checksums, but FetchIndex compares them in files of LMDB 1.0.
+    @Test(.enabled(if: OtherLMDBStore.layout == .version3)) func pageChecksumsOfTheOtherVersionAreCompared() throws {
+        try FileManager.default.removeItem(atPath: tool.store)
+        try OtherLMDBStore.writeWithChecksums(to: tool.store)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: dataFile))
+        #expect(try tool.run("info", tool.store).output.contains("with page checksums"))
+        #expect(try tool.run("check", tool.store).status == 0)
+        let export = try tool.run("export", tool.store, "--entity", "Item").output
+        #expect(export.split(separator: "\n").count == 60)
+
+        var damaged = whole
+        let text = try #require(whole.range(of: Data("text of 17".utf8)))
+        damaged[text.lowerBound] ^= 1
+        try damaged.write(to: URL(fileURLWithPath: dataFile))
+        let fetch = try tool.run("fetch", tool.store, "--entity", "Item", "--sort", "key")
+        #expect(fetch.status == 1 && fetch.error.contains("the checksum of a page is wrong"), "\(fetch.error)")
+        let check = try tool.run("check", tool.store)
+        #expect(check.status == 1 && check.output.contains("in table \"records\", it has a wrong checksum"))
+        #expect(check.output.contains("Item 18"), "\(check.output)")
+        let rest = try tool.run("export", tool.store, "--entity", "Item", "--skip-damaged")
+        let sound = export.split(separator: "\n").filter { !$0.contains("item 17\"") }
+        #expect(rest.output.split(separator: "\n") == sound)
+        let upgrade = try tool.run("upgrade", tool.store)
+        #expect(upgrade.status == 1)
+        #expect(upgrade.error.contains("wrong checksum; nothing was changed"), "\(upgrade.error)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: dataFile)) == damaged)
+
+        try whole.write(to: URL(fileURLWithPath: dataFile))
+        #expect(try tool.run("upgrade", tool.store).status == 0)
+        #expect(try tool.run("export", tool.store, "--entity", "Item").output == export)
+    }
+
     /// LMDB of any version holds its lock file like this while a process has the store open.
     @Test func anUpgradeIsRefusedWhileAnotherProcessHasTheStoreOpen() throws {
         try Data(count: 512 * 64).write(to: URL(fileURLWithPath: tool.store + "/lock.mdb"))
