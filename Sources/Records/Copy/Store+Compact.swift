@@ -6,7 +6,7 @@ public struct StoreCompaction: Equatable, Sendable {
     /// The bytes of the store's file before the compaction.
     public let bytesBefore: Int
     public let bytesAfter: Int
-    /// The pages of the old file whose checksums were wrong, one sentence each. Those of the new file are right.
+    /// The pages of the old file whose checksums were wrong, one sentence each. The new file has right ones.
     public let defects: [String]
 }
 
