@@ -18,7 +18,7 @@ let unoptimized: [SwiftSetting] =
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-assert-config", "Debug"])] : [])
 // Scripts/test sets it: then all code but that of most test targets is optimized, and keeps its assertions. The optimizer
 // needs more time for the tests of these targets than they gain from it. FaceTests stands for a user's optimized program.
-// Modules are compiled as a whole, which takes 40 % less processor time than file by file.
+// Modules are compiled as a whole, which takes a third less processor time than file by file (FetchIndexRecords: 65 s, not 97).
 let isOptimizing = Context.environment["FETCHINDEX_OPTIMIZE"] != nil
 let optimized = ["-O", "-wmo", "-num-threads", "2", "-disable-batch-mode", "-assert-config", "Debug"]
 let strict = unoptimized + (isOptimizing ? [.unsafeFlags(optimized)] : [])

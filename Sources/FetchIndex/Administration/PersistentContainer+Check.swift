@@ -8,8 +8,8 @@ extension PersistentContainer {
     /// Returns the defects of a store, one sentence each; empty if none is found. Checks the pages of its file first,
     /// because LMDB must not read a damaged page. If the pages can be read, opens the store read-only and checks its
     /// values and caches, also those on pages whose checksum is wrong. `progress` is called from time to time with the
-    /// number of records read so far and the number of all records; for each cache, records are counted anew. O(n log
-    /// n) for the records and for each cache. Throws `StoreError` if the store can't be opened.
+    /// number of records read so far and the number of all records; for each cache, records are counted anew.
+    /// O(n log n) for the records and for each cache. Throws `StoreError` if the store can't be opened.
     public static func check(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {

@@ -74,9 +74,7 @@ extension PersistentContainer {
     }
 
     /// The defects of pages that remain after a repair, with advice if only checksums are wrong.
-    private static func pagesLeft(
-        after before: PageCheck, at path: String
-    ) throws -> [String] {
+    private static func pagesLeft(after before: PageCheck, at path: String) throws -> [String] {
         if before.defects.isEmpty { return [] }
         let pages = try Store.checkPages(at: path)
         return pages.hasOnlyWrongChecksums

@@ -14,10 +14,10 @@ package struct PageReport: Sendable {
     package internal(set) var freePages = 0
 
     /// The number of pages whose checksum is wrong.
-    private var wrongChecksums = 0
+    private(set) var wrongChecksums = 0
     package var firstWrongChecksum: String? { checksumSentences.first }
-    /// The trees and tables that have such pages, as the sentences name them.
-    package private(set) var subjectsOfWrongChecksums: Set<String> = []
+    /// The names of the tables that have such pages.
+    package internal(set) var tablesWithWrongChecksums: Set<String> = []
 
     mutating func add(_ defect: @autoclosure () -> String) {
         count += 1
@@ -27,7 +27,6 @@ package struct PageReport: Sendable {
     /// Adds a page of a tree or table whose checksum is wrong.
     mutating func addWrongChecksum(_ page: PageNumber, in subject: String) {
         wrongChecksums += 1
-        subjectsOfWrongChecksums.insert(subject)
         if checksumSentences.count < Self.limit {
             checksumSentences.append("page \(page): in \(subject), it has a wrong checksum")
         }

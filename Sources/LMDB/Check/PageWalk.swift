@@ -58,6 +58,7 @@ final class PageWalk {
             }
             let keys = tables.first { $0.name == name }?.keys ?? tree.keys ?? .bytes
             if keys != tree.keys { report.add("\(subject) has the wrong kind of keys") }
+            let wrongChecksums = report.wrongChecksums
             let counts = try walk(tree, subject, keys: keys) { _, _, value in
                 switch value {
                 case .here, .overflow: nil
@@ -67,6 +68,7 @@ final class PageWalk {
             }
             compare(counts, with: tree, subject)
             report.tables[name] = counts
+            if report.wrongChecksums > wrongChecksums { report.tablesWithWrongChecksums.insert(name) }
         }
         for table in tables where !found.contains(where: { $0.name == table.name }) {
             report.add("table \"\(table.name)\" is missing")

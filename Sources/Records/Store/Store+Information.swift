@@ -84,7 +84,7 @@ extension Store {
             return PageCheck(
                 defects: report.defects, isReadable: report.isReadable,
                 hasOnlyWrongChecksums: report.hasOnlyWrongChecksums,
-                mayHaveWrongObjects: report.subjectsOfWrongChecksums.contains("table \"\(StoreLayout.recordsTable)\""))
+                mayHaveWrongObjects: report.tablesWithWrongChecksums.contains(StoreLayout.recordsTable))
         } catch {
             throw explain(error, at: path)
         }

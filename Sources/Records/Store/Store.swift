@@ -130,9 +130,8 @@ package final class Store: Sendable {
         return environment
     }
 
-    /// Opens the tables. If they are missing and `creating` is false, throws LMDB's error. If they are missing and
-    /// `creating` is true, creates them in an empty environment; throws `DataFileError.foreign` if the environment has
-    /// another program's data.
+    /// Opens the tables. If they are missing and the options allow it, creates them in an empty environment; throws
+    /// `DataFileError.foreign` if the environment has another program's data. Otherwise throws LMDB's error.
     private static func openTables(of environment: Environment, _ options: Options) throws -> StoreTables {
         func open(creating: Bool) throws -> StoreTables {
             try StoreTables(environment, creating: creating, ignoringChecksums: options.ignoresPageChecksums)
