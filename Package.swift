@@ -86,6 +86,8 @@ let package = Package(
         // the headers of zlib and zstd: compressed catalogues
         .cLibrary("Zlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
         .cLibrary("Zstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
+        // SQLite's header: tables of databases as catalogues
+        .cLibrary("SQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
         // libpq's header: the protocol of PostgreSQL
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
         // malloc_trim, if the C library is glibc
@@ -109,7 +111,7 @@ let package = Package(
         // the format language: parse, print, evaluate (public)
         .room("Predicates", ["FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexPlatform", "FetchIndexValues"]),
         // entities, attributes, object ids, errors of a store (public)
-        .room("Models", ["FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues"]),
+        .room("Models", ["FetchIndexEssentials", "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues"]),
         // byte keys in order, in bounded memory, on several threads
         .room("Sorting", ["FetchIndexCLibrary", "FetchIndexPlatform"]),
 
@@ -148,31 +150,41 @@ let package = Package(
 
         // MARK: Satellites
 
-        // CSV, TSV and JSON lines files: their rows become objects, and objects their rows
+        // files of CSV, TSV and JSON, and SQLite's tables: their rows become objects, and objects their rows
         .room(
             "Catalogues",
             [
-                "CFetchIndexCSV", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex", "FetchIndexCLibrary",
+                "CFetchIndexCSV", "CFetchIndexSQLite", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex",
+                "FetchIndexCLibrary",
                 "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
-        // numbers, sizes, times and errors as people read them; charts as SVG; the inspection report: a page of HTML
+        // numbers, sizes, times and errors as people read them; charts as SVG
         .target(
             name: "FetchIndexInspection",
             dependencies: [
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPredicates",
-                "FetchIndexValues", .ofTools("Mustache", package: "swift-mustache"),
+                "FetchIndexValues",
             ],
-            path: "Sources/Inspection", exclude: ["Server"],
+            path: "Sources/Inspection", exclude: ["Report", "Server"], swiftSettings: strict),
+        // the inspection report, a page of HTML, and parts of the live page: the tool for jobs links no templates
+        .target(
+            name: "FetchIndexInspectionReport",
+            dependencies: [
+                "FetchIndex", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexModels",
+                .ofTools("Mustache", package: "swift-mustache"),
+            ],
+            path: "Sources/Inspection/Report",
             resources: ["report.mustache", "live.mustache", "store.mustache", "card.mustache", "report.css"].map {
-                .embedInCode("Report/Templates/\($0)")
+                .embedInCode("Templates/\($0)")
             },
             swiftSettings: strict),
         // the server of the live page: the tool for jobs links no server
         .target(
             name: "FetchIndexInspectionServer",
             dependencies: [
-                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexModels",
-                "FetchIndexPlatform", "FetchIndexPredicates", .ofTools("FlyingSocks", package: "FlyingFox"),
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection",
+                "FetchIndexInspectionReport", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates",
+                .ofTools("FlyingSocks", package: "FlyingFox"),
             ],
             path: "Sources/Inspection/Server",
             resources: ["basics.js", "list.js", "overview.js", "rows.js", "search.js", "page.js", "page.css"].map {
@@ -189,20 +201,27 @@ let package = Package(
 
         // MARK: Tools
 
+        // what tools print on standard output and standard error
+        .target(
+            name: "FetchIndexTerminal",
+            dependencies: [
+                "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexPlatform",
+            ], path: "Sources/Tools/Terminal", swiftSettings: strict),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexCatalogues", "FetchIndexEssentials",
-                "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform",
+                "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexTerminal",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex", swiftSettings: strict),
-        // `fetchindex browse` runs it
+        // `fetchindex browse` and `fetchindex report` run it
         .executableTarget(
             name: "FetchIndexBrowseTool",
             dependencies: [
-                "FetchIndex", "FetchIndexCLibrary", "FetchIndexInspection", "FetchIndexInspectionServer",
-                "FetchIndexPlatform", .ofTools("ArgumentParser", package: "swift-argument-parser"),
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexInspection", "FetchIndexInspectionReport",
+                "FetchIndexInspectionServer", "FetchIndexPlatform", "FetchIndexTerminal",
+                .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-browse", swiftSettings: strict),
         // `fetchindex follow` runs it: the tool for jobs does not link libpq
         .executableTarget(
@@ -215,8 +234,11 @@ let package = Package(
         // writes the page of a run of the benchmarks
         .executableTarget(
             name: "FetchIndexBenchmarkPage",
-            dependencies: ["FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection"],
-            path: "Benchmarks/Page", resources: [.embedInCode("benchmark.mustache")], swiftSettings: strict),
+            dependencies: [
+                "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexInspectionReport",
+            ],
+            path: "Benchmarks/Page", resources: ["benchmark.mustache", "picture.mustache"].map { .embedInCode($0) },
+            swiftSettings: strict),
 
         // MARK: Tests
 
@@ -230,7 +252,10 @@ let package = Package(
             swiftSettings: unoptimized),
         .testTarget(
             name: "ReportTests",
-            dependencies: ["FetchIndex", "FetchIndexBenchmarkPage", "FetchIndexInspection", "FetchIndexTestSupport"],
+            dependencies: [
+                "FetchIndex", "FetchIndexBenchmarkPage", "FetchIndexInspection", "FetchIndexInspectionReport",
+                "FetchIndexTestSupport",
+            ],
             resources: [.copy("Golden")], swiftSettings: unoptimized),
         .testTarget(name: "BytesTests", dependencies: ["FetchIndexPlatform"], swiftSettings: unoptimized),
         .testTarget(
@@ -288,8 +313,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FetchIndex", "FetchIndexInspection", "FetchIndexLMDB", "FetchIndexRecords", "FetchIndexTestSupport",
-                "FetchIndexTool",
+                "CFetchIndexSQLite", "FetchIndex", "FetchIndexBrowseTool", "FetchIndexInspection", "FetchIndexLMDB",
+                "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexTool",
             ],
             swiftSettings: unoptimized),
         // the live page, asked over HTTP and in a browser

@@ -1,4 +1,4 @@
-public import Foundation
+public import FetchIndexEssentials
 
 /// Identifies one object of a store. The store doesn't give the number of a committed object to another object of the
 /// same entity, with the exceptions below.
@@ -58,32 +58,6 @@ extension ObjectID: Hashable, Comparable {
 extension ObjectID: CustomStringConvertible {
     /// `#17`, or `new 17` before the object is saved.
     public var description: String { key.description }
-}
-
-extension ObjectID {
-    private static let scheme = "fetchindex"
-
-    /// The id as a URI, by which other processes find the object in the store:
-    /// `fetchindex://STORE/entity number/object number/entity name`. Nil for a temporary id.
-    public var uriRepresentation: URL? {
-        guard !isTemporary,
-            let name = entityName.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(["/"]))
-        else { return nil }
-        let store = storeIdentifier?.uuidString.lowercased() ?? ""
-        return URL(string: "\(Self.scheme)://\(store)/\(key.entity)/\(number)/\(name)")
-    }
-
-    /// Reads an id from a URI; nil if the URI doesn't represent an id. Doesn't check whether the object exists.
-    public init?(uriRepresentation uri: URL) {
-        let parts = uri.absoluteString.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 6, parts[0] == "\(Self.scheme):", parts[1].isEmpty, let entity = UInt16(parts[3]),
-            let number = UInt64(parts[4]), 1..<RecordKey.firstTemporaryNumber ~= number,
-            let name = String(parts[5]).removingPercentEncoding, !name.isEmpty
-        else { return nil }
-        let store = UUID(uuidString: String(parts[2]))
-        guard store != nil || parts[2].isEmpty else { return nil }
-        self.init(RecordKey(entity: Int(entity), number: number), ObjectOrigin(store: store, entityName: name))
-    }
 }
 
 /// Encodes the id as the text of its URI. A temporary id can't be encoded.

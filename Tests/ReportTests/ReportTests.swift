@@ -4,6 +4,7 @@ import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndexInspection
+@testable import FetchIndexInspectionReport
 
 /// The inspection report of a store.
 @Suite struct ReportTests {

@@ -3,7 +3,7 @@ package import FetchIndexRecords
 public import FetchIndexModels
 internal import Dispatch
 internal import Synchronization
-public import Foundation
+public import FetchIndexEssentials
 
 /// An open store and its model. Threads and tasks may share it.
 ///
@@ -243,7 +243,7 @@ extension URL {
 
 /// The folder of a temporary store. The folder is removed when this object is released.
 private final class TemporaryStoreFolder: Sendable {
-    let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
+    let path = FileManager.default.temporaryDirectory.path + "/fetchindex-" + UUID().uuidString
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -1,3 +1,4 @@
+internal import FetchIndexInspection
 package import FetchIndex
 internal import FetchIndexEssentials
 

@@ -1,3 +1,4 @@
+internal import FetchIndexInspection
 internal import FetchIndex
 
 /// A chart of the objects that the commits of the log inserted, updated and deleted, by hour or by several hours.

@@ -1,3 +1,4 @@
+internal import FetchIndexInspection
 internal import FetchIndex
 internal import FetchIndexEssentials
 

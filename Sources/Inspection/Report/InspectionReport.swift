@@ -1,3 +1,4 @@
+internal import FetchIndexInspection
 package import FetchIndex
 
 /// The inspection report of a store, one HTML page that loads no other files; and parts of the live page.

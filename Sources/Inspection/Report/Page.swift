@@ -1,3 +1,5 @@
+internal import FetchIndexInspection
+
 // The values that the templates show. The templates escape texts; charts are escaped already.
 
 /// The report of a store.

@@ -1,3 +1,4 @@
+internal import FetchIndexInspection
 internal import FetchIndex
 
 /// A chart of the sizes of a cache's sections.

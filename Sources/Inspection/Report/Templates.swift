@@ -1,3 +1,4 @@
+internal import FetchIndexInspection
 internal import Mustache
 
 /// The templates of the pages and their pieces.

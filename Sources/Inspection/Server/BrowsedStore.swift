@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexInspection
+internal import FetchIndexInspectionReport
 internal import FetchIndexPlatform
 
 /// The store that the live page shows. It's opened again after it was moved. Its changes are sent to listeners (open

@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexInspection
+internal import FetchIndexInspectionReport
 
 /// Renders HTML pages and fragments, and computes summaries; each instance does one at a time.
 actor Reports {

@@ -70,10 +70,27 @@ final class Post: ManagedObject {
         #expect(id.entityName == entity.name)
     }
 
+    /// A segment of a path is encoded as Foundation does it.
+    @Test func namesArePercentEncodedAsFoundationDoes() throws {
+        let plain = CharacterSet.urlPathAllowed.subtracting(["/"])
+        let ascii = String(String.UnicodeScalarView((1..<128).compactMap { Unicode.Scalar(UInt8($0)) }))
+        for name in [ascii, "本", "a b%20", "e\u{301}", "😀;=@:"] {
+            let container = try PersistentContainer(
+                temporaryWith: Model(entities: [Entity(name, [AttributeDescription("a", .string)])]))
+            let context = container.newContext()
+            let object = try context.insert(name)
+            try context.save()
+            let uri = try #require(object.objectID.uriRepresentation?.absoluteString)
+            let expected = try #require(name.addingPercentEncoding(withAllowedCharacters: plain))
+            #expect(uri.split(separator: "/").last.map(String.init) == expected)
+            #expect(URL(string: uri).flatMap(ObjectID.init(uriRepresentation:)) == object.objectID)
+        }
+    }
+
     @Test(arguments: [
         "", "fetchindex://", "http://a/0/1/Book", "fetchindex:///0/0/Book", "fetchindex:///0/1", "fetchindex:///0/1/",
         "fetchindex:///0/1/Book/x", "fetchindex://no-uuid/0/1/Book", "fetchindex:///65536/1/Book",
-        "fetchindex:///0/140737488355328/Book", "fetchindex:///-1/1/Book",
+        "fetchindex:///0/140737488355328/Book", "fetchindex:///-1/1/Book", "fetchindex:///0/1/%FF",
     ])
     func malformedIDsAreRefused(text: String) {
         #expect(URL(string: text).flatMap(ObjectID.init(uriRepresentation:)) == nil)

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndexCLibrary
 
 /// A program of this package, in the tool's folder, for a command that needs libraries which the tool doesn't link.

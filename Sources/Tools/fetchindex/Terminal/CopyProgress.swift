@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import Synchronization
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndexInspection
 
 /// A table for people, with a heading and right-aligned numbers. A cell is cut to 48 terminal columns, and a line to

@@ -7,6 +7,8 @@ struct BrowseCommand: ParsableCommand {
         discussion: """
             The page's address, which contains a secret, is printed. The store is not changed: caches that are behind are \
             caught up in memory. The server is a separate program, fetchindex-browse, in the folder of fetchindex.
+
+            Example: fetchindex browse books.store --port 8080
             """)
 
     @OptionGroup var store: StoreArgument
@@ -15,7 +17,7 @@ struct BrowseCommand: ParsableCommand {
 
     func run() throws {
         try CompanionProgram(name: "fetchindex-browse", purpose: "the live page's program").run([
-            "--port", "\(port)", "--output", output.output.rawValue, "--", store.store,
+            "browse", "--port", "\(port)", "--output", output.output.rawValue, "--", store.store,
         ])
     }
 }

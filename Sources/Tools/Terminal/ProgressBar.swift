@@ -2,7 +2,7 @@ internal import FetchIndexInspection
 
 /// Shows the progress of long work: a bar, the amount done, the rate and the time left. Nothing is shown in the first
 /// 100 ms, or if standard error isn't a terminal.
-final class ProgressBar {
+package final class ProgressBar {
     private static let barWidth = 24
 
     private let title: String
@@ -11,16 +11,16 @@ final class ProgressBar {
     private var lastShown = ContinuousClock.now
     private var isDrawn = false
 
-    init(_ title: String) { self.title = title }
+    package init(_ title: String) { self.title = title }
 
     /// Shows the number of rows done. `fraction` is the share of the work that is done, from 0 to 1.
-    func show(rows: Int, fraction: Double) {
+    package func show(rows: Int, fraction: Double) {
         show(fraction: fraction) { seconds in
             "\(Numbers.grouped(rows)) rows  \(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s"
         }
     }
 
-    func show(bytes: Int, of total: Int) {
+    package func show(bytes: Int, of total: Int) {
         show(fraction: Double(bytes) / Double(max(total, 1))) { seconds in
             "\(Numbers.bytes(bytes))  \(Numbers.bytes(Int(Double(bytes) / max(seconds, 0.001))))/s"
         }
@@ -40,10 +40,10 @@ final class ProgressBar {
         Output.errorText("\r\(line.fitted(to: Output.width - 1))\u{1B}[K")
     }
 
-    func show(rows: Int, of total: Int) { show(rows: rows, fraction: Double(rows) / Double(max(total, 1))) }
+    package func show(rows: Int, of total: Int) { show(rows: rows, fraction: Double(rows) / Double(max(total, 1))) }
 
     /// Erases the bar.
-    func finish() {
+    package func finish() {
         if isDrawn { Output.errorText("\r\u{1B}[K") }
         isDrawn = false
     }
