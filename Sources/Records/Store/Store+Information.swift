@@ -2,6 +2,9 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 extension Store {
+    /// The version of the LMDB that this process uses, such as "0.9.24".
+    package static var lmdbVersion: String { LinkedLMDB.version }
+
     /// The file and the readers of a store.
     package struct EnvironmentInformation {
         package let fileBytes: Int

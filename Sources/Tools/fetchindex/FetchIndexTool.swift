@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexCatalogues
 internal import FetchIndexModels
@@ -10,13 +11,23 @@ struct FetchIndexTool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetchindex",
         abstract: "Sectioned fetches over large catalogues, with named caches that catch up with changes.",
-        subcommands: [
-            ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
-            WatchCommand.self, FollowCommand.self, RefreshCommand.self,
-            CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, BrowseCommand.self,
-            CheckCommand.self,
-            BackupCommand.self,
-            CompactCommand.self, UpgradeCommand.self,
+        discussion: """
+            STORE is a folder. `fetchindex help COMMAND` explains a command, with an example; most take --output json. \
+            Exit codes: 0 done; 1 the data, a check or the system; 2 wrong usage; 4 an outcome that --require doesn't accept.
+            """,
+        version: LibraryVersions.current.description,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Load",
+                subcommands: [ImportCommand.self, ApplyCommand.self, FollowCommand.self, ExportCommand.self]),
+            CommandGroup(name: "Fetch", subcommands: [FetchCommand.self, ChangesCommand.self, WatchCommand.self]),
+            CommandGroup(name: "Cache", subcommands: [CacheCommand.self, RefreshCommand.self]),
+            CommandGroup(name: "Model", subcommands: [ModelCommand.self]),
+            CommandGroup(
+                name: "Inspection", subcommands: [InfoCommand.self, ReportCommand.self, BrowseCommand.self]),
+            CommandGroup(
+                name: "Maintenance",
+                subcommands: [CheckCommand.self, BackupCommand.self, CompactCommand.self, UpgradeCommand.self]),
         ])
 }
 
@@ -112,11 +123,4 @@ enum Main {
         default: false
         }
     }
-}
-
-/// An error that ends the tool with exit code 1. The sentence is empty if the reason was already printed.
-struct Failure: Error {
-    let sentence: String
-
-    init(_ sentence: String = "") { self.sentence = sentence }
 }
