@@ -74,10 +74,13 @@ package struct PinnedState {
 
     // MARK: Commits
 
-    /// The commits in the log, oldest first. O(k log n) for k commits.
-    package func commits() throws -> [CommitCounts] {
-        try withPublicErrors { try snapshot.commits(after: 0).map(CommitCounts.init) }
+    /// The commits in the log after a commit, oldest first. O(k log n) for k commits.
+    package func commits(after commit: UInt64 = 0) throws -> [CommitCounts] {
+        try withPublicErrors { try snapshot.commits(after: commit).map(CommitCounts.init) }
     }
+
+    /// The time of this state's commit, in seconds since 1970; nil if the log doesn't have it. O(log n).
+    package func commitTime() throws -> Double? { try commits(after: commit == 0 ? 0 : commit - 1).last?.time }
 }
 
 extension PersistentContainer {

@@ -1,18 +1,29 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexInspection
 
+enum InfoFormat: String, ExpressibleByArgument, CaseIterable {
+    case table
+    case json
+    case prometheus
+}
+
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Show the model, counts, file, readers and log of a store.")
+        commandName: "info", abstract: "Show the model, counts, file, readers and log of a store.",
+        discussion: "Example: fetchindex info books.store --output prometheus >/var/lib/node_exporter/books.prom")
 
     @OptionGroup var store: StoreArgument
-    @OptionGroup var output: OutputOption
+    @Option(help: "Text for people, JSON for programs, or metrics for Prometheus's text files.")
+    var output = InfoFormat.table
 
     func run() throws {
-        let information = try store.open(forWriting: false).information()
-        if output.isJSON { return try Output.jsonLine(information) }
+        let container = try store.open(forWriting: false)
+        if output == .prometheus { return Output.write(try StoreMetrics(of: container).text) }
+        let information = try container.information()
+        if output == .json { return try Output.jsonLine(information) }
         Output.line("store   \(information.path.visible)")
         Output.line("format  \(information.format)")
         let lmdb = information.lmdb
