@@ -88,7 +88,6 @@ import Testing
         let unknown = try tool.run("fetch", tool.store, "--cache", "d")
         #expect(unknown.status == 2)
         #expect(unknown.error.contains("there is no cache \"d\""))
-        #expect(try tool.run("fetch", tool.store).status == 2)
     }
 
     @Test func anUnmetRequirementLeavesTheCacheUnchanged() throws {

@@ -238,7 +238,7 @@ import Testing
         (["fetch", "STORE", "--entity", "Book", "--where", "pages > 1"], 2, "pages"),
         (["fetch", "STORE", "--entity", "Book", "--sort", "pages"], 2, "pages"),
         (["fetch", "STORE", "--entity", "Book", "--section", "week(price"], 2, "section key"),
-        (["fetch", "STORE", "--entity", "Shop"], 2, "Shop"), (["fetch", "STORE"], 2, "--entity"),
+        (["fetch", "STORE", "--entity", "Shop"], 2, "Shop"),
         (["fetch", "STORE", "--entity", "Book", "--limit=-1"], 2, "negative"), (["dance"], 2, "dance"),
         (["fetch", "/nonexistent", "--entity", "Book"], 1, "there is no store at /nonexistent"),
         (["fetch", "/tmp", "--entity", "Book"], 1, "not a FetchIndex store"),

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
@@ -7,11 +8,15 @@ internal import FetchIndexInspection
 struct ApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Apply changes from JSON lines, transaction by transaction.",
+        abstract: "Apply changes from JSON lines, CSV or TSV, transaction by transaction.",
         discussion: """
             Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
             An upsert updates the object with the key, or inserts an object if none has the key. If the "values" of an \
             update contain another key, the object gets that key; in an insertion or an upsert, another key is an error. \
+            A file of CSV or TSV is one transaction. Its column op has the operation, the column of the key has the key, and each \
+            other column is a value. --deletes names a file with a key on each line; those objects are deleted last, in a \
+            transaction of their own.
+
             With --cache, the changes that each transaction makes in that order are printed. If a change of the model, the \
             collation or the format has made the cache unusable, a batch without rows and sections comes first: it says that \
             the cache was rebuilt, and that the changes until then are unknown.
@@ -19,16 +24,28 @@ struct ApplyCommand: ParsableCommand {
             A file can be applied again: upserts and updates to the same values change nothing, --ignore-present skips \
             objects that were inserted before, and --ignore-missing skips objects that were deleted. Several updates of an \
             object in one transaction count as one update.
+
+            Example: fetchindex apply books.store delta.jsonl --cache 'by publisher'
             """)
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The file of changes, one JSON object per line.") var file: String
-    @Option(help: "The entity.") var entity: String
+    @Argument(
+        help: "The file of changes: JSON lines, or CSV or TSV with a column op, also compressed; - is standard input.",
+        completion: .file())
+    var file: String?
+    @Option(help: "The entity; required if the store has several.") var entity: String?
     @Option(
         help:
             "The unique attribute that \"key\" is a value of; by default the entity's first unique attribute. If the entity has none, \"key\" is the object's number."
     )
     var key: String?
+    @Option(help: "The file's format: csv, tsv or jsonl; by default derived from its name, or jsonl.")
+    var format: CatalogueFormat?
+    @Option(parsing: .unconditional, help: "The separator of CSV fields, as in `import`.") var delimiter: String?
+    @Option(
+        help: ArgumentHelp("A file with the key of an object to delete on each line.", valueName: "file"),
+        completion: .file())
+    var deletes: String?
     @Flag(help: "Skip updates and deletions of missing objects.") var ignoreMissing = false
     @Flag(help: "Skip insertions of objects whose key another object has.") var ignorePresent = false
     @OptionGroup var lists: ListsOption
@@ -37,50 +54,54 @@ struct ApplyCommand: ParsableCommand {
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 
+    func validate() throws {
+        if file == nil && deletes == nil {
+            throw ValidationError("Pass a file of changes, or --deletes with a file of keys.")
+        }
+        if delimiter != nil && (file == nil || changeFormat != .csv) {
+            throw ValidationError("--delimiter is for a file of CSV.")
+        }
+    }
+
+    private var changeFormat: CatalogueFormat {
+        format ?? file.flatMap { CatalogueFormat(path: $0) } ?? (delimiter == nil ? .jsonl : .csv)
+    }
+
     func run() throws {
         let container = try store.open()
         let model = try container.model()
-        guard let stored = model.entity(named: entity) else { throw model.unknownEntity(entity) }
+        let stored = try model.entity(orOnly: entity)
         let keyName = key ?? stored.attributes.first(where: \.isUnique)?.name
-        let writer = try BatchWriter(container, entity: entity, key: keyName, author: "apply")
-        let applier = ChangeApplier(
-            writer, key: keyName, file: file, ignoresMissing: ignoreMissing, ignoresPresent: ignorePresent)
-        var printer: BatchPrinter?
-        if let cacheName {
-            // The cache's entity may be a superentity of `entity`, because an order can include the objects of
-            // subentities. In that case the request keeps the cache's entity.
-            var known: ReadableRequest?
-            if case .readable(let found)? = try? container.pinnedState().request(ofCache: cacheName) { known = found }
-            let isOfBase =
-                try known.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
-            let asked = isOfBase ?? false ? nil : entity
-            let wanted =
-                try known != nil
-                ? request.definition(ofExisting: cacheName, entity: asked, in: container)
-                : request.definition(of: asked, cache: cacheName, in: container)
-            guard let definition = wanted else {
-                throw try container.unknownCache(cacheName)
-            }
-            printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
-            try printer?.establish()
-        }
-        var transactions = 0
+        let writer = try BatchWriter(container, entity: stored.name, key: keyName, author: "apply")
+        let printer = try cacheName.map { try self.printer($0, of: stored, in: container) }
+        try printer?.establish()
+        var (transactions, ignored) = (0, 0)
         func endTransaction() throws {
             guard writer.hasOpenTransaction else { return }
             if let printer { try printer.commit(writer) } else { try writer.commit() }
             transactions += 1
         }
+        func applier(_ file: String, isJSON: Bool) -> ChangeApplier {
+            ChangeApplier(
+                writer, key: keyName, file: file, isJSON: isJSON, ignoresMissing: ignoreMissing,
+                ignoresPresent: ignorePresent)
+        }
         do {
-            let input = try CatalogueInput.opening(file)
-            let splitter = try LineSplitter(input)
-            input.endSampling()
-            try splitter.forEachLine(
-                { line, number in
-                    if line.isBlank { return try endTransaction() }
-                    let change = try ChangeLine(line, number, in: file, areListsText: lists.listsAsText)
-                    try applier.apply(change, number)
-                }, tooLong: { throw $0 })
-            try endTransaction()
+            if let file {
+                let format = changeFormat
+                let changes = try ChangeFile(
+                    file, format, delimiter: delimiter.map { try CatalogueInput.delimiter(option: $0, format) },
+                    keyColumn: keyName ?? RecordKey.numberName(stored.has), areListsText: lists.listsAsText)
+                let applier = applier(file, isJSON: format == .jsonl)
+                try changes.forEachChange({ try applier.apply($0, $1) }, endTransaction: endTransaction)
+                ignored += applier.ignoredCount
+            }
+            if let deletes {
+                let applier = applier(deletes, isJSON: false)
+                try ChangeFile.forEachDeletion(in: deletes) { try applier.apply($0, $1) }
+                try endTransaction()
+                ignored += applier.ignoredCount
+            }
             try settle(writer)
         } catch let error as BadInput {
             try settle(writer)
@@ -92,7 +113,26 @@ struct ApplyCommand: ParsableCommand {
             try? settle(writer)
             throw error
         }
-        try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
+        try printSummary(writer.counts, transactions, ignored: ignored)
+    }
+
+    /// Returns the printer of the changes in a cache's order.
+    private func printer(
+        _ cacheName: String, of stored: Entity, in container: PersistentContainer
+    ) throws -> BatchPrinter {
+        // The cache's entity may be a superentity of `stored`, because an order can include the objects of subentities.
+        // In that case the request keeps the cache's entity.
+        var known: ReadableRequest?
+        if case .readable(let found)? = try? container.pinnedState().request(ofCache: cacheName) { known = found }
+        let isOfBase =
+            try known.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
+        let asked = isOfBase ?? false ? nil : stored.name
+        let wanted =
+            try known != nil
+            ? request.definition(ofExisting: cacheName, entity: asked, in: container)
+            : request.definition(of: asked, cache: cacheName, in: container)
+        guard let definition = wanted else { throw try container.unknownCache(cacheName) }
+        return BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
     }
 
     /// Syncs the output, and then catches up the cache to the printed changes. Warns if another process is writing.

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import ArgumentParser
 internal import FetchIndexCatalogues
@@ -18,6 +19,8 @@ struct ChangesCommand: ParsableCommand {
             again the next time. If another process is writing, the changes are printed immediately, and storing the cache waits \
             for that process, for five seconds or --timeout. If that is too short, a warning says that the changes will be printed \
             again.
+
+            Example: fetchindex changes books.store --cache 'by publisher'
             """)
 
     @OptionGroup var store: StoreArgument

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
@@ -20,12 +21,14 @@ struct ExportCommand: ParsableCommand {
             Importing the files of all entities into an empty store of the same model restores the objects and their \
             links. Only one of the two sides of a relationship is exported: the to-one side or, if it is many-to-many, \
             the first one.
+
+            Example: fetchindex export books.store books.csv --entity Book --where 'price < 2000'
             """)
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The file to write; it is replaced when the export is complete. Standard output by default.")
     var file: String?
-    @Option(help: "The entity.") var entity: String
+    @Option(help: "The entity; required if the store has several.") var entity: String?
     @Option(name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records by default.")
     var predicate: String?
     @Option(help: "Sort keys as in `fetch`; by object number by default.") var sort: String?
@@ -44,7 +47,7 @@ struct ExportCommand: ParsableCommand {
         }
         let container = try store.open(forWriting: false, ignoringPageChecksums: skipDamaged)
         let model = try container.model()
-        let entity = model.entities[try model.number(of: entity)]
+        let entity = try model.entity(orOnly: entity)
         if printTypes {
             let types = entity.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
             return Output.line(types.joined(separator: ","))

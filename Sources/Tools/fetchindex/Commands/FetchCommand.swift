@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndexPlatform
 internal import ArgumentParser
 internal import FetchIndex
@@ -14,6 +15,8 @@ struct FetchCommand: ParsableCommand {
             If --cache is given without a request, the request is the cache's own. If another request is given, it replaces the \
             cache, unless the cache is locked (`cache lock`). If --require doesn't accept the outcome, the exit code is 4, no \
             sections or rows are printed, and the cache doesn't change.
+
+            Example: fetchindex fetch books.store --section publisher --sort price:desc --cache 'by publisher'
             """)
 
     private static let defaultTableLimit = 50
@@ -21,7 +24,7 @@ struct FetchCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var threads: ThreadsOption
-    @Option(help: "The entity; the cache's own by default.") var entity: String?
+    @Option(help: "The entity; by default the cache's own, or the store's only entity.") var entity: String?
     @OptionGroup var request: RequestOptions
     @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
     @Option(
@@ -46,21 +49,32 @@ struct FetchCommand: ParsableCommand {
         parsing: .unconditional, help: "Print only the section with this name; --offset and --limit count its rows.")
     var inSection: String?
     @Flag(help: "Print no rows.") var sectionsOnly = false
+    @Flag(
+        help:
+            "Print only the number of rows. It costs no sort and, where ranks in a cache or counters have it, no scan.")
+    var count = false
+    @Option(
+        help: ArgumentHelp(
+            "Print the distinct values of an attribute with their numbers of rows, the most frequent first: short for --section KEY --section-order count --sections-only.",
+            valueName: "key"))
+    var distinct: String?
     @Flag(help: "Instead of sections and rows, print the plan, and the numbers of rows read and matched.")
     var explain = false
     @Option(help: "A table for people, JSON for programs, or only rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
 
     private var isJSON: Bool { output == .json }
+    /// Whether no rows are printed.
+    private var hasOnlySections: Bool { sectionsOnly || distinct != nil }
 
     func validate() throws {
         let limitsSections = sectionOffset != 0 || sectionLimit != nil
-        if output.catalogue != nil && (explain || limitsSections && !sectionsOnly) {
+        if output.catalogue != nil && (explain || limitsSections && !hasOnlySections) {
             throw ValidationError(
                 "--explain needs --output table or json. --section-offset and --section-limit need one of these formats, or --sections-only."
             )
         }
-        if output.catalogue != nil && sectionsOnly && (inSection != nil || columns != nil) {
+        if output.catalogue != nil && hasOnlySections && (inSection != nil || columns != nil) {
             throw ValidationError("--sections-only prints no rows: --in-section and --columns cannot be used with it.")
         }
         if inSection != nil && limitsSections {
@@ -70,8 +84,13 @@ struct FetchCommand: ParsableCommand {
         if explain && (inSection != nil || columns != nil) {
             throw ValidationError("--explain prints no rows: --in-section and --columns cannot be used with it.")
         }
-        if entity == nil && cacheName == nil {
-            throw ValidationError("Pass --entity, or --cache with the name of an existing cache.")
+        if count && (cacheName != nil || distinct != nil || explain || hasOnlySections || inSection != nil) {
+            throw ValidationError("--count prints a number: it can be used with --entity and --where only.")
+        }
+        if count && output.catalogue != nil { throw ValidationError("--count needs --output table or json.") }
+        if distinct != nil && (request.section != nil || inSection != nil || columns != nil) {
+            throw ValidationError(
+                "--distinct is --section of its own: --section, --in-section and --columns cannot be used with it.")
         }
         if cacheName == nil && (require != nil || timeout.seconds != nil) {
             throw ValidationError("--require and --timeout need --cache.")
@@ -83,10 +102,8 @@ struct FetchCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(forWriting: false, threads: threads.count)
-        let stored = try cacheName.flatMap { try request.definition(of: entity, cache: $0, in: container) }
-        guard let definition = try stored ?? entity.map({ try request.definition(of: $0) }) else {
-            throw StoreError.unknownCache(cacheName ?? "")
-        }
+        let definition = try definition(in: container)
+        if count { return try printCount(definition, container) }
         let plan = explain ? try container.plan(definition) : nil
         let bar = ProgressBar("building")
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
@@ -123,6 +140,28 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
+    /// Returns the definition that the options, or the cache's stored request, describe.
+    private func definition(in container: PersistentContainer) throws -> OrderDefinition {
+        var request = request
+        if let distinct {
+            request.section = distinct
+            request.sectionOrder = request.sectionOrder ?? "count"
+        }
+        if let cacheName {
+            if let stored = try request.definition(of: entity, cache: cacheName, in: container) { return stored }
+            if entity == nil && request.isEmpty { throw StoreError.unknownCache(cacheName) }
+        }
+        return try request.definition(of: container.model().entity(orOnly: entity).name)
+    }
+
+    private func printCount(_ definition: OrderDefinition, _ container: PersistentContainer) throws {
+        var request = FetchRequest<ManagedObject>(entityName: definition.entity, predicate: definition.predicate)
+        request.includesSubentities = definition.includesSubentities
+        let count = try container.newContext().count(for: request)
+        if isJSON { return try Output.jsonLine(["count": count]) }
+        Output.line("\(count)")
+    }
+
     private func columns(of order: FetchedOrder) throws -> [FetchedColumn] {
         guard let columns else { return order.attributeColumns }
         var known: Set<String> = []
@@ -135,7 +174,7 @@ struct FetchCommand: ParsableCommand {
 
     /// The maximum number of rows to print; nil if all are printed.
     private var rowLimit: Int? {
-        sectionsOnly || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
+        hasOnlySections || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
     }
 
     /// The number of rows from the order's first row to the last row to print; at least one more than the offset.
@@ -164,10 +203,10 @@ struct FetchCommand: ParsableCommand {
             }
             return FetchedRange(index, section, rowOffset: offset, rowLimit: rowLimit)
         }
-        let tableSections = sectionsOnly ? nil : Self.defaultTableSections
+        let tableSections = hasOnlySections ? nil : Self.defaultTableSections
         return FetchedRange(
             of: order, sectionOffset: sectionOffset,
-            sectionLimit: output.catalogue != nil && !sectionsOnly
+            sectionLimit: output.catalogue != nil && !hasOnlySections
                 ? 0 : sectionLimit ?? (isTable ? tableSections : nil),
             rowOffset: offset, rowLimit: rowLimit)
     }
@@ -176,7 +215,7 @@ struct FetchCommand: ParsableCommand {
         _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange,
         _ columns: [FetchedColumn]
     ) throws {
-        if let format = output.catalogue, sectionsOnly {
+        if let format = output.catalogue, hasOnlySections {
             return try FetchSectionWriter(order: order, format: format, definition: definition).print(range.sections)
         }
         if let format = output.catalogue {
@@ -186,9 +225,10 @@ struct FetchCommand: ParsableCommand {
             let printer = FetchJSONPrinter(order: order, definition: definition, columns: columns)
             return try printer.print(outcome, range)
         }
-        let printer = FetchTablePrinter(order: order, definition: definition, columns: columns)
+        let printer = FetchTablePrinter(
+            order: order, definition: definition, columns: columns, distinct: distinct)
         try printer.printSummary(outcome, range)
-        if sectionsOnly { return }
+        if hasOnlySections { return }
         if definition.sectionKey != nil { Output.line("") }
         try printer.printRows(range.rows, of: range.end.rows, hints: limit == nil)
     }

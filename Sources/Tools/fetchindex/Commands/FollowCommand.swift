@@ -7,6 +7,8 @@ struct FollowCommand: ParsableCommand {
         discussion: """
             The follower is a separate program, fetchindex-follow, in the folder of fetchindex. `fetchindex follow --help` \
             lists its options.
+
+            Example: fetchindex follow books.store 'postgres://reader@db/shop' --table book
             """)
 
     @Argument(parsing: .captureForPassthrough) var arguments: [String] = []

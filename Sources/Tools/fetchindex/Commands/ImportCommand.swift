@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexCatalogues
@@ -11,16 +12,21 @@ struct ImportCommand: ParsableCommand {
         abstract: "Import a catalogue file, in transactions; with --key, an interrupted import can be run again.",
         discussion: """
             Files are UTF-8. Lines end with LF, CRLF or CR, and have at most 64 MiB and 32,768 fields. CSV quotes fields \
-            as in RFC 4180; TSV has no quotes. A line of JSON is one flat object. A line is a bad row if it has a member \
-            twice, or if a value is a list or an object and --lists-as-text is not given.
+            as in RFC 4180; TSV has no quotes. A line of JSON is one flat object, and so is an element of the list in a JSON document. A line is a bad row if it has a member \
+            twice, or if a value is a list or an object and neither --lists-as-text nor, for an object, --flatten is given.
 
             If a file lacks a column, or a line lacks a member, stored objects keep the attribute's value or their related \
             objects. Null and empty fields clear them.
+
+            Example: fetchindex import books.store books.csv --entity Book --key isbn
             """)
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The catalogue: CSV, TSV or JSON lines, also compressed with gzip or zstd; - is standard input.")
-    var file: String
+    @Argument(
+        help:
+            "The catalogue: CSV, TSV, JSON lines or a JSON list, also compressed with gzip or zstd; - is standard input.",
+        completion: .file())
+    var files: [String]
     @Option(help: "The entity; created if missing.") var entity: String
     @Option(help: "The unique attribute that identifies objects: a row updates the object with the same value.")
     var key: String?
@@ -54,6 +60,17 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Insert related objects that are missing, with the values in the columns of --relate.")
     var createRelated = false
     @OptionGroup var lists: ListsOption
+    @Flag(help: "Make the members of nested JSON objects columns, such as author.name.") var flatten = false
+    @Option(
+        help: ArgumentHelp(
+            "The members that lead to the list of objects in a JSON document, such as data.items. By default, a file NAME.json is a list itself.",
+            valueName: "members"))
+    var path: String?
+    @Option(
+        help: ArgumentHelp(
+            "The table of an SQLite database; by default its only one. Its types and its primary key are taken over.",
+            valueName: "name"))
+    var table: String?
     @Flag(help: "Delete objects that the file lacks, in one transaction with the import. Needs --key.") var replace =
         false
     @Option(help: "The maximum share of the existing objects that --replace may delete, in per cent.")
@@ -119,12 +136,20 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func request() throws -> ImportRequest {
-        // `--delimiter` is only for CSV, so it implies the format.
-        guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
-            throw ValidationError("The name \(file) does not show the file's format; pass --format csv, tsv or jsonl.")
+        let listPath = try listPath()
+        let isDatabase = table != nil || format == nil && files.contains { CatalogueFormat.isDatabase(path: $0) }
+        if isDatabase && (files.count > 1 || format != nil || delimiter != nil || listPath != nil || flatten) {
+            throw ValidationError(
+                "A table of one SQLite database is imported by itself: other files, and the options of other formats, cannot be used with it."
+            )
         }
-        var request = ImportRequest(store: store.store, file: file, format: format, entity: entity)
+        let format = isDatabase ? .csv : try format(listPath)
+        if format != .jsonl && (listPath != nil || flatten) {
+            throw ValidationError("--path and --flatten are for JSON, not for \(format.rawValue).")
+        }
+        var request = ImportRequest(store: store.store, files: files, format: format, entity: entity)
         request.key = key
+        (request.isDatabase, request.table) = (isDatabase, table)
         request.types = try GivenTypes(option: types ?? "")
         request.delimiter = try delimiter.map { try CatalogueInput.delimiter(option: $0, format) }
         request.relations = try relate.map { try ImportRequest.Relation(option: $0) }
@@ -133,9 +158,46 @@ struct ImportCommand: ParsableCommand {
         request.addsColumns = addColumns
         request.skipsBadRows = skipBadRows
         request.areListsText = lists.listsAsText
+        request.flattens = flatten
+        request.listPath = listPath
         request.mostDeleted = replace ? replaceLimit : nil
         request.threads = threads.count
         return request
+    }
+
+    /// The members that lead to the list of a JSON document; nil if the file isn't one.
+    private func listPath() throws -> [String]? {
+        if let path {
+            let members = RequestText.split(path, at: ".").map(RequestText.unquoted)
+            if members.contains("") { throw ValidationError("--path has an empty member: \"\(path)\".") }
+            return members
+        }
+        let isDocument = format == nil && files.contains { CatalogueFormat.isDocument(path: $0) }
+        return isDocument ? [] : nil
+    }
+
+    /// The format of all files.
+    private func format(_ listPath: [String]?) throws -> CatalogueFormat {
+        if let format { return format }
+        if listPath != nil {
+            if let other = files.first(where: { CatalogueFormat(path: $0) != nil }) {
+                throw ValidationError(
+                    "\(other) is not a JSON document, as other files are: import them one after the other.")
+            }
+            return .jsonl
+        }
+        let formats = try files.map { file in
+            // `--delimiter` is only for CSV, so it implies the format.
+            guard let format = CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
+                throw ValidationError(
+                    "The name \(file) does not show the file's format; pass --format csv, tsv or jsonl.")
+            }
+            return format
+        }
+        guard formats.allSatisfy({ $0 == formats[0] }) else {
+            throw ValidationError("The files have different formats: import them one after the other.")
+        }
+        return formats[0]
     }
 
     private func printReport(_ report: Report) throws {

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 
@@ -19,7 +20,7 @@ struct IndexArguments: ParsableArguments {
     func migrate(_ change: (Entity, Index) throws -> Entity) throws {
         let container = try store.open()
         let stored = try container.model()
-        let changed = try change(ModelOptions.entity(entity, of: stored), Index(parsing: keys))
+        let changed = try change(stored.entity(orOnly: entity), Index(parsing: keys))
         // The new model has all entities, because each relationship needs its destination.
         let model = Model(entities: stored.entities.map { $0.name == changed.name ? changed : $0 })
         let plan = try container.plan(for: model)
@@ -30,7 +31,8 @@ struct IndexArguments: ParsableArguments {
 
 struct IndexAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add an index, and build it in one pass over the records.")
+        commandName: "add", abstract: "Add an index, and build it in one pass over the records.",
+        discussion: "Example: fetchindex model index add books.store publisher,price:desc")
 
     @OptionGroup var arguments: IndexArguments
 
@@ -49,6 +51,8 @@ struct IndexDropCommand: ParsableCommand {
         discussion: """
             A program that has opened the store before does not add the index again, although its class declares it. A program \
             with a changed or new class that still declares the index does.
+
+            Example: fetchindex model index drop books.store publisher,price:desc
             """)
 
     @OptionGroup var arguments: IndexArguments

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexInspection
@@ -13,7 +14,8 @@ struct ModelCommand: ParsableCommand {
 
 struct ModelShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the entities of a store with their attributes.")
+        commandName: "show", abstract: "Show the entities of a store with their attributes.",
+        discussion: "Example: fetchindex model show books.store --output json >model.json")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption
@@ -50,8 +52,9 @@ struct ModelShowCommand: ParsableCommand {
 
 struct ModelPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "Show what a change of the model would cost, and why, without changing anything."
-    )
+        commandName: "plan",
+        abstract: "Show what a change of the model would cost, and why, without changing anything.",
+        discussion: "Example: fetchindex model plan books.store --add pages:integer=0")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var options: ModelOptions
@@ -70,6 +73,8 @@ struct ModelMigrateCommand: ParsableCommand {
             The migration fails if a value cannot be converted, if an attribute becomes required and an object has null, or if \
             an attribute becomes unique and two objects have the same value. The error names the first such objects, and \
             nothing is changed.
+
+            Example: fetchindex model migrate books.store --rename title=name
             """)
 
     @OptionGroup var store: StoreArgument
@@ -131,7 +136,11 @@ struct ModelReport: Encodable {
 struct DropEntityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop-entity", abstract: "Delete an entity, with all its objects and caches.",
-        discussion: "After that, an import can create the entity again, with other types and another key.")
+        discussion: """
+            After that, an import can create the entity again, with other types and another key.
+
+            Example: fetchindex model drop-entity books.store --entity Draft
+            """)
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The entity.") var entity: String

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndex
@@ -12,6 +13,8 @@ struct WatchCommand: ParsableCommand {
             The first batch has the changes since the cache was last current; it is printed even if it is empty. Each further \
             batch begins where the one before it ended. After each batch is written, the cache is caught up, unless another \
             process is writing; in that case the next batch catches it up.
+
+            Example: fetchindex watch books.store --cache 'by publisher' --output json
             """)
 
     @OptionGroup var store: StoreArgument

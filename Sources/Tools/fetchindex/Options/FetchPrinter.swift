@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexInspection
 
@@ -184,11 +185,16 @@ struct FetchTablePrinter {
     let order: FetchedOrder
     let definition: OrderDefinition
     let columns: [FetchedColumn]
+    /// The key whose distinct values the sections are; nil if they are called sections.
+    let distinct: String?
+
+    private var noun: String { distinct == nil ? "section" : "value" }
 
     func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
         let rows = Numbers.count(order.memberCount, "row")
         let hasSections = definition.sectionKey != nil
-        let grouped = hasSections ? "\(rows) in \(Numbers.count(order.sectionCount, "section"))" : rows
+        let grouped =
+            hasSections ? "\(rows) \(distinct == nil ? "in" : "with") \(Numbers.count(order.sectionCount, noun))" : rows
         Output.line("\(outcome.sentence): \(grouped)")
         if !hasSections {
             for aggregate in definition.aggregates.unique {
@@ -199,7 +205,7 @@ struct FetchTablePrinter {
         if hasSections, !range.sections.isEmpty {
             try printSections(range.sections)
             let left = range.end.sections - range.sections.upperBound
-            if left > 0 { Output.line("… \(Numbers.count(left, "more section")) (--section-limit, --section-offset)") }
+            if left > 0 { Output.line("… \(Numbers.count(left, "more \(noun)")) (--section-limit, --section-offset)") }
         }
     }
 
@@ -207,7 +213,7 @@ struct FetchTablePrinter {
         let aggregates = definition.aggregates.unique
         let titles = SectionTitles(definition.sectionKey, order)
         var table = TextTable(
-            [.init(title: "section"), .init(title: "rows", isNumber: true)]
+            [.init(title: distinct ?? "section"), .init(title: "rows", isNumber: true)]
                 + aggregates.map { TextTable.Column(title: $0.description, isNumber: true) })
         var left = range.count
         try order.forEachSection(from: range.lowerBound) { section in

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndexCatalogues
 internal import FetchIndex

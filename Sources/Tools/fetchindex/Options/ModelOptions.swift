@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexEssentials
@@ -112,21 +113,7 @@ struct ModelOptions: ParsableArguments {
             isAbstract: entity.isAbstract)
     }
 
-    private func entity(of model: Model) throws -> Entity { try Self.entity(entity, of: model) }
-
-    /// Returns the entity with a name; if the name is nil, the model's only entity.
-    static func entity(_ name: String?, of model: Model) throws -> Entity {
-        if let entity = name {
-            guard let found = model.entity(named: entity) else { throw model.unknownEntity(entity) }
-            return found
-        }
-        guard model.entities.count == 1 else {
-            if model.entities.isEmpty { throw ValidationError("The store has no entities.") }
-            let names = model.entities.map(\.name).joined(separator: ", ")
-            throw ValidationError("The store has the entities \(names); pass --entity.")
-        }
-        return model.entities[0]
-    }
+    private func entity(of model: Model) throws -> Entity { try model.entity(orOnly: entity) }
 
     /// Parses NAME:TYPE or NAME:TYPE=VALUE.
     private static func declaration(

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 
 /// A relationship in the JSON of a model.

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndexInspection
 internal import FetchIndexModels
 internal import ArgumentParser
@@ -36,7 +37,7 @@ struct ListsOption: ParsableArguments {
 }
 
 struct StoreArgument: ParsableArguments {
-    @Argument(help: "The store's folder.")
+    @Argument(help: "The store's folder.", completion: .directory)
     var store: String
 
     /// Opens an existing store. If it can't be written, for example because its file has the layout of another LMDB, and
@@ -186,5 +187,21 @@ struct RequestOptions: ParsableArguments {
         options.memoryBudget = memory << 20
         options.progress = { done, total in bar.show(rows: done, of: total) }
         return options
+    }
+}
+
+extension Model {
+    /// Returns the entity with a name; if the name is nil, the model's only entity. Throws if there are several.
+    func entity(orOnly name: String?) throws -> Entity {
+        if let name {
+            guard let found = entity(named: name) else { throw unknownEntity(name) }
+            return found
+        }
+        guard entities.count == 1 else {
+            if entities.isEmpty { throw ValidationError("The store has no entities.") }
+            let names = entities.map(\.name).joined(separator: ", ")
+            throw ValidationError("The store has the entities \(names); pass --entity.")
+        }
+        return entities[0]
     }
 }

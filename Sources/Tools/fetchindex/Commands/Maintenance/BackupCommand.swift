@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexEssentials
 internal import ArgumentParser
@@ -14,6 +15,8 @@ struct BackupCommand: ParsableCommand {
             restore the backup, replace the store's folder with it while no process has the store open. The copy is checked, \
             as if by `check`; a damaged copy is moved to FOLDER.damaged, and the exit code is 1. The umask determines who may \
             read the backup.
+
+            Example: fetchindex backup books.store /backups/books-2026-11-29
             """)
 
     @OptionGroup var store: StoreArgument
@@ -64,9 +67,11 @@ struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
         abstract: "Rewrite a store's file without unused pages, if no other process has it open.",
-        discussion:
-            "Processes that open the store wait until the compaction ends. If it is interrupted, the store is unchanged or compact."
-    )
+        discussion: """
+            Processes that open the store wait until the compaction ends. If it is interrupted, the store is unchanged or compact.
+
+            Example: fetchindex compact books.store
+            """)
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexEssentials
 internal import ArgumentParser
@@ -89,7 +90,8 @@ struct CacheReport: Encodable {
 
 struct CacheListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List all caches and whether they are fresh.")
+        commandName: "list", abstract: "List all caches and whether they are fresh.",
+        discussion: "Example: fetchindex cache list books.store")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption
@@ -121,7 +123,8 @@ struct CacheListCommand: ParsableCommand {
 
 struct CacheShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show a cache's request, statistics and sections.")
+        commandName: "show", abstract: "Show a cache's request, statistics and sections.",
+        discussion: "Example: fetchindex cache show books.store 'by publisher'")
 
     private static let mostBars = 40
 
@@ -183,7 +186,8 @@ struct CacheShowCommand: ParsableCommand {
 struct CacheVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Compare caches with newly computed orders; the exit code is 1 if a cache is wrong.")
+        abstract: "Compare caches with newly computed orders; the exit code is 1 if a cache is wrong.",
+        discussion: "Example: fetchindex cache verify books.store")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
@@ -212,7 +216,8 @@ struct CacheVerifyCommand: ParsableCommand {
 
 struct CacheRebuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Rebuild a cache, or all caches, from the records.")
+        commandName: "rebuild", abstract: "Rebuild a cache, or all caches, from the records.",
+        discussion: "Example: fetchindex cache rebuild books.store 'by publisher'")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
@@ -254,7 +259,11 @@ struct CacheRebuildCommand: ParsableCommand {
 struct CacheMaintainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "maintain", abstract: "Let every writer maintain a cache, so that it does not fall behind.",
-        discussion: "Writes that change a maintained cache cost more. Indexes are always maintained.")
+        discussion: """
+            Writes that change a maintained cache cost more. Indexes are always maintained.
+
+            Example: fetchindex cache maintain books.store 'by publisher'
+            """)
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String
@@ -270,7 +279,8 @@ struct CacheMaintainCommand: ParsableCommand {
 
 struct CacheDeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a cache, or all caches except those of indexes.")
+        commandName: "delete", abstract: "Delete a cache, or all caches except those of indexes.",
+        discussion: "Example: fetchindex cache delete books.store 'by publisher'")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String?

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexInspection
@@ -8,6 +9,8 @@ struct CacheLockCommand: ParsableCommand {
         discussion: """
             A fetch with another request under the name of a locked cache is an error, and so is `cache delete`. A locked \
             cache is still caught up, and rebuilt for its own request. `model drop-entity` deletes it with its entity.
+
+            Example: fetchindex cache lock books.store 'by publisher'
             """)
 
     @OptionGroup var store: StoreArgument
@@ -24,7 +27,8 @@ struct CacheLockCommand: ParsableCommand {
 struct CacheUnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Unlock a cache, so that another request can replace it, and `cache delete` can delete it.")
+        abstract: "Unlock a cache, so that another request can replace it, and `cache delete` can delete it.",
+        discussion: "Example: fetchindex cache unlock books.store 'by publisher'")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String

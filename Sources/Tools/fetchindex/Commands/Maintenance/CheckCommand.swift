@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexEssentials
 internal import ArgumentParser
@@ -14,6 +15,8 @@ struct CheckCommand: ParsableCommand {
             objects that are missing or of a wrong entity. Damaged records are listed, and must be restored from a \
             backup. If pages of the file can't be read, or checksums of pages with records are wrong, nothing is \
             repaired. The exit code is 0 if no defect is left.
+
+            Example: fetchindex check books.store
             """)
 
     @OptionGroup var store: StoreArgument

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexInspection
@@ -8,6 +9,8 @@ struct RefreshCommand: ParsableCommand {
         discussion: """
             A cache that is behind is caught up, or rebuilt if it cannot be caught up. If a cache cannot be refreshed, an error \
             names it, the other caches are refreshed, and the exit code is 1. If any given name is unknown, no cache is refreshed.
+
+            Example: fetchindex refresh books.store
             """)
 
     @OptionGroup var store: StoreArgument

@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexEssentials
 internal import ArgumentParser
@@ -15,6 +16,8 @@ struct UpgradeCommand: ParsableCommand {
             if by `check` before the files are swapped: it may have no defect that the old one lacks. The old file stays as \
             data.mdb.before, and needs its space, until --delete-old. If the command is interrupted, the store is the old \
             one or the new one.
+
+            Example: fetchindex upgrade books.store
             """)
 
     @OptionGroup var store: StoreArgument
