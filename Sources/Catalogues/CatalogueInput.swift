@@ -16,6 +16,8 @@ package struct CatalogueInput {
     package let path: String
     /// The delimiter of CSV fields; if nil, the delimiter that a first line like `sep=;` names, otherwise a comma.
     package var delimiter: UInt8?
+    /// The members that lead to the list of a JSON document whose elements are read; nil for JSON lines.
+    package var listPath: [String]?
     /// The bytes to read instead of the file; nil for files and pipes.
     let bytes: [UInt8]?
     /// The bytes of a pipe; nil for a file or bytes in memory, which can be read again.

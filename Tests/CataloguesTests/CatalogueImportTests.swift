@@ -17,7 +17,7 @@ import Testing
     private func request(_ text: String, _ entity: String = "Book", key: String? = nil) throws -> ImportRequest {
         let file = folder.path + "/\(UUID().uuidString).csv"
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-        var request = ImportRequest(store: store, file: file, format: .csv, entity: entity)
+        var request = ImportRequest(store: store, files: [file], format: .csv, entity: entity)
         request.key = key
         return request
     }

@@ -7,6 +7,7 @@ package final class ChangeApplier {
     private let writer: BatchWriter
     private let key: String?
     private let file: String
+    private let isJSON: Bool
     private let (ignoresMissing, ignoresPresent): (Bool, Bool)
     /// The number of changes that were ignored.
     package private(set) var ignoredCount = 0
@@ -15,7 +16,11 @@ package final class ChangeApplier {
     /// The spellings of keys in the members `key` and `values`, which may differ.
     private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
 
-    package init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
+    package init(
+        _ writer: BatchWriter, key: String?, file: String, isJSON: Bool = true, ignoresMissing: Bool,
+        ignoresPresent: Bool
+    ) {
+        self.isJSON = isJSON
         self.writer = writer
         let slots = Set(writer.entity.uniqueConstraints.flatMap(\.slots))
         keys = Set(writer.entity.attributeSlots.enumerated().filter { slots.contains($1) }.map(\.offset))
@@ -140,7 +145,7 @@ package final class ChangeApplier {
         _ scalar: JSONScalar, of value: Value, _ slot: Int, _ spellings: inout KeySpellings,
         _ bad: (String) -> BadInput
     ) throws {
-        let fault = spellings.fault(scalar.text, of: value, isLiteral: scalar.isLiteral, inJSON: true, column: slot)
+        let fault = spellings.fault(scalar.text, of: value, isLiteral: scalar.isLiteral, inJSON: isJSON, column: slot)
         if let fault { throw bad(fault) }
     }
 }

@@ -1,4 +1,4 @@
-/// A line of a change file.
+/// A change of a change file: a JSON line, or a row of CSV or TSV.
 ///
 ///     {"op":"insert|update|upsert|delete","key":…,"values":{…}}
 package struct ChangeLine {
@@ -14,6 +14,10 @@ package struct ChangeLine {
     /// The key; nil if it is missing or null.
     package let key: JSONScalar?
     package let values: [String: JSONScalar]
+
+    init(_ operation: Operation, key: JSONScalar?, values: [String: JSONScalar] = [:]) {
+        (self.operation, self.key, self.values) = (operation, key, values)
+    }
 
     /// Parses a line. Unknown members are errors, because the change of a misspelt member would otherwise be lost. If
     /// `areListsText`, lists and objects among the values are read as JSON text.
@@ -42,11 +46,16 @@ package struct ChangeLine {
             throw bad("it is not a change like {\"op\":\"update\",\"key\":…,\"values\":{…}}: \(fault)")
         }
         guard let name else { throw bad("it is not a change: it has no \"op\"") }
-        guard let operation = Operation(rawValue: name) else {
-            throw bad("\"op\" is \"\(name.excerpt)\", not insert, update, upsert or delete")
-        }
+        guard let operation = Operation(rawValue: name) else { throw bad(Operation.unknown(name)) }
         self.operation = operation
         self.key = key == .null ? nil : key
         self.values = values
+    }
+}
+
+extension ChangeLine.Operation {
+    /// The reason why a line with an unknown operation is bad.
+    static func unknown(_ name: String) -> String {
+        "\"op\" is \"\(name.excerpt)\", not insert, update, upsert or delete"
     }
 }

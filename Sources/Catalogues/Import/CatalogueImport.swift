@@ -1,7 +1,7 @@
 package import FetchIndex
 internal import FetchIndexModels
 
-/// Imports a catalogue file into an entity:
+/// Imports a catalogue file, or several with the same columns, into an entity:
 ///
 /// - opens the file and reads its columns
 /// - creates or changes the entity so that the rows fit it: `EntityPreparation`
@@ -28,22 +28,37 @@ package struct CatalogueImport {
     /// far, which is 0 for a pipe. Throws `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `ModelError`,
     /// `StoreError` and `RequestError`.
     package func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> Outcome {
-        var input = try CatalogueInput.opening(request.file)
-        input.delimiter = request.delimiter
+        let inputs = try request.files.map { path in
+            var input = try CatalogueInput.opening(path)
+            (input.delimiter, input.listPath) = (request.delimiter, request.listPath)
+            return input
+        }
         let told = try toldColumns()
         let file: CatalogueFile
-        do { file = try CatalogueFile(request, input, told) } catch let error as UnreadableFile
+        do { file = try CatalogueFile(request, inputs, told) } catch let error as UnreadableFile
             where error.isEmpty && !request.replaces
         {
             return try importNothing(error)
         }
         try request.requireNames(in: file.source.columns)
         let container = try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
-        try EntityPreparation(request, container, file).prepare()
+        let keyed = try keyed(by: file.source, in: container)
+        try EntityPreparation(keyed, container, file).prepare()
         file.endSampling()
-        var outcome = try RowImport(request, file.source, container).run(progress: progress)
+        var outcome = try RowImport(keyed, file.source, container).run(progress: progress)
         outcome.commit = try container.newestCommit()
         return outcome
+    }
+
+    /// Returns the request with the primary key of a database's table as its key, unless another key is given, or a
+    /// stored entity decides that its attribute isn't unique.
+    private func keyed(by source: any RowSource, in container: PersistentContainer) throws -> ImportRequest {
+        guard request.key == nil, let key = (source as? SQLiteTable)?.primaryKey else { return request }
+        let stored = try container.model().entity(named: request.entity)
+        guard stored?.attributes.contains(where: { $0.name == key && $0.isUnique }) ?? true else { return request }
+        var keyed = request
+        keyed.key = key
+        return keyed
     }
 
     /// Imports an empty file, which has zero rows. The store must have the entity, or the given types must define it.
@@ -80,7 +95,7 @@ package struct CatalogueImport {
         let isNew = try stored == nil || container?.count(ofEntity: request.entity) == 0
         return ToldColumns(
             names: names, areFoundInAllLines: isNew || request.addsColumns, areListsText: request.areListsText,
-            key: request.key)
+            flattens: request.flattens, key: request.key)
     }
 }
 

@@ -17,9 +17,13 @@ package struct ImportRequest: Sendable {
 
     /// The path of the store, which is created if missing.
     package let store: String
-    /// The path of the catalogue; "-" is standard input.
-    package let file: String
+    /// The paths of the catalogue's files, at least one; "-" is standard input.
+    package let files: [String]
     package let format: CatalogueFormat
+    /// Whether the file is an SQLite database. Its values then are as in CSV, whatever `format` is.
+    package var isDatabase = false
+    /// The table of the database; nil for its only table.
+    package var table: String?
     /// The entity's name; the entity is created if missing.
     package let entity: String
     /// The attribute by which rows update objects. If nil, a row updates an object only by an object number; any other
@@ -38,13 +42,18 @@ package struct ImportRequest: Sendable {
     package var skipsBadRows = false
     /// Whether lists and objects of JSON lines are read as JSON text.
     package var areListsText = false
+    /// Whether the members of nested objects are columns with names such as `author.name`.
+    package var flattens = false
+    /// The members that lead to the list of a JSON document whose elements are the rows; nil for JSON lines.
+    package var listPath: [String]?
     /// The largest share of the entity's objects that may be deleted because the file lacks them, in per cent. If nil,
     /// such objects stay; otherwise all rows are written in a single transaction.
     package var mostDeleted: Int?
     package var threads = Threads.available
 
-    package init(store: String, file: String, format: CatalogueFormat, entity: String) {
-        (self.store, self.file, self.format, self.entity) = (store, file, format, entity)
+    package init(store: String, files: [String], format: CatalogueFormat, entity: String) {
+        precondition(!files.isEmpty, "An import needs a file.")
+        (self.store, self.files, self.format, self.entity) = (store, files, format, entity)
     }
 
     /// Whether the file is the whole content of the entity.
@@ -52,7 +61,14 @@ package struct ImportRequest: Sendable {
 
     /// The error for a name that isn't a column of the file.
     func unknownColumn(_ name: String, _ columns: [String]) -> ModelError {
-        .unknownAttribute(entity: file, attribute: name, near: NearName(columns.nearest(to: name)))
+        .unknownAttribute(entity: files[0], attribute: name, near: NearName(columns.nearest(to: name)))
+    }
+
+    /// The error for a row, whose line number may be a `FileLine`'s.
+    func badInput(line number: Int, column: Int? = nil, columnName: String? = nil, reason: String) -> BadInput {
+        let place = FileLine(number: number)
+        return BadInput(
+            file: files[place.file], line: place.line, column: column, columnName: columnName, reason: reason)
     }
 
     /// Throws if a given type, the key or a relation names a column that the file lacks.

@@ -5,7 +5,7 @@ internal import FetchIndexValues
 
 /// Converts rows of a file to records of an entity. Most numbers and texts are converted without making a `Value`.
 struct RowConverter {
-    private let file: String
+    private let request: ImportRequest
     private let entity: Entity
     private let columns: [String]
     private var form: RowForm
@@ -20,7 +20,7 @@ struct RowConverter {
     init(
         _ columns: [String], to entity: Entity, _ request: ImportRequest, _ related: RelatedColumns, mayUpdate: Bool
     ) throws {
-        file = request.file
+        self.request = request
         isJSON = request.format == .jsonl
         self.related = related
         self.entity = entity
@@ -34,8 +34,8 @@ struct RowConverter {
         for (name, column) in places {
             let slot = try entity.requireSlot(of: name)
             guard columnOfSlot[slot] == nil else {
-                throw BadInput(
-                    file: file, line: 1, column: column + 1, columnName: name,
+                throw request.badInput(
+                    line: 1, column: column + 1, columnName: name,
                     reason: "another column is for the same attribute, \(entity.attribute(at: slot).name)")
             }
             columnOfSlot[slot] = column
@@ -47,8 +47,8 @@ struct RowConverter {
     /// `BadInput`.
     mutating func append(_ row: FieldRow, to batch: inout RowBatch) throws -> Bool {
         guard row.count == columns.count else {
-            throw BadInput(
-                file: file, line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
+            throw request.badInput(
+                line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
         }
         builder.begin()
         let (isASCII, hasAbsent) = (row.isASCII, row.hasAbsent)
@@ -114,8 +114,8 @@ struct RowConverter {
     }
 
     private func bad(_ row: FieldRow, _ column: Int?, _ reason: String) -> BadInput {
-        BadInput(
-            file: file, line: row.line, column: column.map { $0 + 1 }, columnName: column.map { columns[$0] },
+        request.badInput(
+            line: row.line, column: column.map { $0 + 1 }, columnName: column.map { columns[$0] },
             reason: reason)
     }
 

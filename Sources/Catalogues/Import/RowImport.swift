@@ -106,7 +106,7 @@ final class RowImport {
     }
 
     private func badInput(_ line: Int, _ error: StoreError) -> BadInput {
-        BadInput(file: request.file, line: line, reason: error.description)
+        request.badInput(line: line, reason: error.description)
     }
 
     // MARK: The end

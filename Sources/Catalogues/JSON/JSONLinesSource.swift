@@ -1,12 +1,12 @@
 package import FetchIndexValues
 
-/// JSON lines: one object per line. The columns are the members of the sampled lines and the known columns,
+/// JSON lines: one object per line, or the objects in a list of a JSON document. The columns are the members of the sampled lines and the known columns,
 /// sorted by name. A member that a line lacks is an absent field.
 package final class JSONLinesSource: RowSource {
     private static let sampledLines = 1000
 
     private let input: CatalogueInput
-    private let splitter: LineSplitter
+    private let splitter: any JSONSplitter
     private let told: ToldColumns
     package private(set) var columns: [String] = []
     /// The types of the members in the sampled lines; text if no other type fits all values, or if all are null.
@@ -19,7 +19,7 @@ package final class JSONLinesSource: RowSource {
         self.input = input
         self.told = told
         sampled = JSONTypes(key: told.key)
-        splitter = try LineSplitter(input)
+        splitter = try input.jsonSplitter()
         let fault = try sample()
         let types = sampled.types
         if types.isEmpty {
@@ -44,7 +44,7 @@ package final class JSONLinesSource: RowSource {
     /// are found: no row would be read, so the error wouldn't be reported otherwise.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
-        let splitter = try LineSplitter(input)
+        let splitter = try input.jsonSplitter()
         var members = JSONMembers()
         do {
             try splitter.forEachLine(
@@ -84,6 +84,14 @@ package final class JSONLinesSource: RowSource {
         return columns.map { types[$0] ?? .string }
     }
 
+    /// Returns the types of the columns of several files, which all have the same columns.
+    static func types(ofAll sources: [JSONLinesSource]) -> [ValueType] {
+        var sampled = sources[0].sampled
+        for source in sources.dropFirst() { sampled.merge(source.sampled) }
+        let types = sampled.types
+        return sources[0].columns.map { types[$0] ?? .string }
+    }
+
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var row = FieldRow()
         let count = columns.count
@@ -113,12 +121,32 @@ package final class JSONLinesSource: RowSource {
         _ line: UnsafeRawBufferPointer, _ number: Int, into members: inout JSONMembers
     ) throws {
         do {
-            try members.read(line, areListsText: told.areListsText)
+            try members.read(line, areListsText: told.areListsText, flattens: told.flattens)
         } catch let fault as JSONScanner.Fault {
             throw BadInput(
                 file: input.path, line: number,
                 reason: "it is not a JSON object of numbers, texts, booleans and nulls: \(fault)")
         }
+    }
+}
+
+/// Splits a file into the texts of JSON objects, each with the number of the line on which it begins.
+protocol JSONSplitter: AnyObject {
+    var progress: (done: Int, total: Int) { get }
+    var decompressesAhead: Bool { get set }
+
+    /// Calls the body with each remaining text, and `tooLong` with the error of a text that is too long, which is
+    /// skipped.
+    func forEachLine(
+        _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void) throws
+}
+
+extension LineSplitter: JSONSplitter {}
+
+extension CatalogueInput {
+    fileprivate func jsonSplitter() throws -> any JSONSplitter {
+        if let listPath { return try JSONElementSplitter(self, listPath) }
+        return try LineSplitter(self)
     }
 }
 

@@ -53,30 +53,59 @@ struct JSONMembers {
         return numbers[name.string]
     }
 
+    /// The maximum depth of nested objects whose members are read.
+    private static let mostNested = 64
+
     /// Reads a line that is one object. Adds new names, unless it throws.
-    mutating func read(_ line: UnsafeRawBufferPointer, areListsText: Bool) throws {
+    mutating func read(_ line: UnsafeRawBufferPointer, areListsText: Bool, flattens: Bool = false) throws {
         clear()
         let count = names.count
         do {
             var scanner = try JSONScanner(line)
             var last: Int?
-            try scanner.members { name, start, scanner in
-                let expected = last.map { following[$0] } ?? first
-                let number = number(of: name, expecting: expected) ?? add(name.string)
-                if values[number] != nil { throw JSONScanner.Fault(secondMember: name.string, at: start) }
-                guard present.count < CatalogueInput.maximumColumns else {
-                    throw JSONScanner.Fault(tooManyMembersAt: start)
+            if flattens {
+                try readNested(&scanner, in: "", depth: 0, areListsText, &last)
+            } else {
+                try scanner.members { name, start, scanner in
+                    try note(name, at: start, &scanner, areListsText, &last)
                 }
-                if let last { following[last] = number } else { first = number }
-                values[number] = try scanner.token(areListsText: areListsText)
-                present.append(number)
-                last = number
             }
             try scanner.requireEnd()
         } catch {
             removeNames(from: count)
             throw error
         }
+    }
+
+    /// Reads an object. The members of an object in it get names that begin with its own name and a point.
+    private mutating func readNested(
+        _ scanner: inout JSONScanner, in prefix: String, depth: Int, _ areListsText: Bool, _ last: inout Int?
+    ) throws {
+        if depth == Self.mostNested { throw scanner.fault("an object within \(depth) others") }
+        try scanner.members { name, start, scanner in
+            let isObject = scanner.nextAfterBlanks() == UInt8(ascii: "{")
+            if !isObject && prefix.isEmpty { return try note(name, at: start, &scanner, areListsText, &last) }
+            let path = prefix + name.string
+            if isObject {
+                try readNested(&scanner, in: path + ".", depth: depth + 1, areListsText, &last)
+            } else {
+                try note(.decoded(path), at: start, &scanner, areListsText, &last)
+            }
+        }
+    }
+
+    /// Reads the value of a member; `last` is the number of the member before it.
+    private mutating func note(
+        _ name: JSONText, at start: Int, _ scanner: inout JSONScanner, _ areListsText: Bool, _ last: inout Int?
+    ) throws {
+        let expected = last.map { following[$0] } ?? first
+        let number = number(of: name, expecting: expected) ?? add(name.string)
+        if values[number] != nil { throw JSONScanner.Fault(secondMember: name.string, at: start) }
+        guard present.count < CatalogueInput.maximumColumns else { throw JSONScanner.Fault(tooManyMembersAt: start) }
+        if let last { following[last] = number } else { first = number }
+        values[number] = try scanner.token(areListsText: areListsText)
+        present.append(number)
+        last = number
     }
 }
 

@@ -56,6 +56,19 @@ struct JSONTypes {
         }
     }
 
+    /// Adds what another file's lines told.
+    mutating func merge(_ other: JSONTypes) {
+        for (name, found) in zip(other.names, other.kinds) {
+            guard let number = names.firstIndex(of: name) else {
+                names.append(name)
+                kinds.append(found)
+                continue
+            }
+            guard let found else { continue }
+            kinds[number] = kinds[number]?.intersection(found) ?? found
+        }
+    }
+
     /// The types of all members that were found.
     var types: [String: ValueType] {
         Dictionary(uniqueKeysWithValues: zip(names, kinds.map(type)))

@@ -7,15 +7,26 @@ package struct ToldColumns: Sendable {
     package let areFoundInAllLines: Bool
     /// Whether lists and objects of JSON lines are read as JSON text.
     package let areListsText: Bool
+    /// Whether the members of nested objects are columns with names such as `author.name`.
+    package let flattens: Bool
 
     /// The name of the key column in JSON lines.
     package let key: String?
 
     package init(
-        names: Set<String> = [], areFoundInAllLines: Bool = false, areListsText: Bool = false, key: String? = nil
+        names: Set<String> = [], areFoundInAllLines: Bool = false, areListsText: Bool = false, flattens: Bool = false,
+        key: String? = nil
     ) {
         (self.names, self.areFoundInAllLines, self.areListsText) = (names, areFoundInAllLines, areListsText)
+        self.flattens = flattens
         self.key = key
+    }
+
+    /// Returns these properties with more known columns.
+    func adding(_ more: Set<String>) -> ToldColumns {
+        ToldColumns(
+            names: names.union(more), areFoundInAllLines: areFoundInAllLines, areListsText: areListsText,
+            flattens: flattens, key: key)
     }
 
     /// Whether a file may use a column name. Refuses an empty name, and an unknown name with control characters below

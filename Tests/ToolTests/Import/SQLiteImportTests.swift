@@ -1,0 +1,76 @@
+import CFetchIndexSQLite
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// Tables of SQLite databases.
+@Suite struct SQLiteImportTests {
+    private let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    private func database(_ name: String, _ sql: String) throws -> String {
+        let path = tool.folder.path + "/" + name
+        var handle: OpaquePointer?
+        #expect(sqlite3_open(path, &handle) == SQLITE_OK)
+        defer { sqlite3_close(handle) }
+        var message: UnsafeMutablePointer<CChar>?
+        #expect(
+            sqlite3_exec(handle, sql, nil, nil, &message) == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
+        return path
+    }
+
+    private let books = """
+        CREATE TABLE books (isbn TEXT PRIMARY KEY, price INTEGER, weight REAL, sold BOOLEAN, cover BLOB, note, day DATE);
+        INSERT INTO books VALUES ('0042', 583, 0.1, 1, x'00ff', 1.50, '2024-01-31'), ('x"y', -1, 2, 0, NULL, 7, '2024-02-01'),
+            ('', NULL, 1e300, NULL, x'', NULL, NULL);
+        """
+
+    @Test func theTypesAndTheKeyOfATableAreTakenOver() throws {
+        let file = try database("books.sqlite", books)
+        let result = try tool.run("import", tool.store, file, "--entity", "Book")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(
+            try tool.run("export", tool.store, "--print-types").output
+                == "isbn:string,price:integer,weight:double,sold:boolean,cover:data,note:decimal,day:date\n")
+        let rows = try tool.run("export", tool.store, "--format", "csv").output.split(separator: "\n")
+        #expect(
+            rows[1] == "0042,583,0.1,true,00ff,1.5,2024-01-31T00:00:00Z"
+                || rows[1].hasPrefix("0042,583,0.1,true,00ff,1.5,2024-01-31"))
+        #expect(rows[2].hasPrefix("\"x\"\"y\",-1,2.0,false,,7,2024-02-01"))
+        #expect(rows.count == 4)
+        // The primary key is unique, so that the same table changes nothing.
+        #expect(try tool.run("import", tool.store, file, "--entity", "Book").output.contains("3 unchanged"))
+    }
+
+    @Test func aTableIsNamedIfTheDatabaseHasSeveral() throws {
+        let file = try database(
+            "shop.db",
+            books
+                + "CREATE TABLE \"odd \"\" name\" (a INT); CREATE VIEW dear AS SELECT isbn, price FROM books WHERE price > 0;"
+        )
+        let several = try tool.run("import", tool.store, file, "--entity", "E")
+        #expect(several.status == 1 && several.error.contains("has the tables books, dear, odd"), "\(several.error)")
+        let view = try tool.run("import", tool.store, file, "--table", "dear", "--entity", "Dear", "--key", "isbn")
+        #expect(view.output.contains("1 inserted"), "\(view.error)")
+        #expect(try tool.run("import", tool.store, file, "--table", "odd \" name", "--entity", "Odd").status == 0)
+        let unknown = try tool.run("import", tool.store, file, "--table", "bucks", "--entity", "E")
+        #expect(unknown.status == 1 && unknown.error.contains("has no table \"bucks\""), "\(unknown.error)")
+    }
+
+    @Test func aValueThatDoesNotFitItsTypeIsABadRow() throws {
+        let file = try database(
+            "flexible.sqlite",
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO t VALUES (1, 5), (2, 'many'), (3, 6);")
+        let stopped = try tool.run("import", tool.store, file, "--entity", "E")
+        #expect(stopped.status == 1 && stopped.error.contains("line 2, column 2 (n): \"many\""), "\(stopped.error)")
+        let skipped = try tool.run("import", tool.store, file, "--entity", "E", "--skip-bad-rows")
+        #expect(skipped.status == 0 && skipped.output.contains("1 bad row was skipped"), "\(skipped.error)")
+        for (name, bytes) in [("text.sqlite", "no database at all"), ("empty.sqlite", "")] {
+            let result = try tool.run("import", tool.store, try tool.file(name, bytes), "--entity", "X")
+            #expect(result.status == 1 && result.error.contains(name), "\(result.error)")
+        }
+        let missing = try tool.run("import", tool.store, tool.folder.path + "/none.sqlite", "--entity", "X")
+        #expect(missing.status == 1 && missing.error.contains("cannot be opened"), "\(missing.error)")
+    }
+}
