@@ -32,6 +32,8 @@ let package = Package(
                 "Stores", .product(name: "fetchindex", package: "FetchIndex"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        // answers the questions of Peers/duckdb-scans
+        .executableTarget(name: "scans", dependencies: [.product(name: "FetchIndex", package: "FetchIndex")]),
         // measures readers while a writer runs
         .executableTarget(name: "load", dependencies: ["Catalogue", "Stores"]),
         // turns the harness's results into a table and JSON

@@ -1,11 +1,12 @@
 internal import FetchIndexEssentials
 internal import FetchIndexInspection
+internal import FetchIndexInspectionReport
 
 /// The HTML page of a run of `Scripts/benchmark`. For each question, a chart and a table show FetchIndex's and the
 /// peer's times by number of rows. A last table has the figures, and their limits if any.
 struct BenchmarkPage {
     /// The median times of a question for one number of rows, in seconds.
-    private struct Pair: Decodable {
+    struct Pair: Decodable {
         let question: String
         let rows: Int
         let ours: Double?
@@ -14,7 +15,7 @@ struct BenchmarkPage {
         let ratio: Double?
     }
 
-    private struct Figure: Decodable {
+    struct Figure: Decodable {
         let question: String
         let rows: Int
         let value: Double
@@ -22,7 +23,7 @@ struct BenchmarkPage {
         let unit: String
     }
 
-    private struct Run: Decodable {
+    struct Run: Decodable {
         let commit: String?
         let machine: String?
         let date: String?
@@ -30,7 +31,7 @@ struct BenchmarkPage {
         let figures: [Figure]
     }
 
-    private let run: Run
+    let run: Run
 
     /// Reads the results.json of a run. Throws `DecodingError`.
     init(results: Data) throws { run = try JSONDecoder().decode(Run.self, from: results) }
