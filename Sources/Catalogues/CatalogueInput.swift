@@ -43,10 +43,13 @@ package struct CatalogueInput {
     /// only once. Throws `UnreadableFile` if that fails.
     package static func opening(_ path: String) throws -> CatalogueInput {
         if path != standardInput && isRegularOrMissing(path) { return CatalogueInput(path) }
-        let name = path == standardInput ? "standard input" : path
+        let name = name(of: path)
         let pipe = ReplayedBytes(try openBytes(path, mayBePipe: true).source, path: name)
         return CatalogueInput(name, nil, pipe, longestLine, 1 << 16)
     }
+
+    /// The name of a path in errors.
+    package static func name(of path: String) -> String { path == standardInput ? "standard input" : path }
 
     /// Whether a byte can be a delimiter: a tab, or a printable ASCII character other than a quotation mark, a letter
     /// or a digit.

@@ -85,6 +85,28 @@ import Testing
         }
     }
 
+    @Test func namesOfThePathMayBeWrittenWithEscapes() throws {
+        #expect(try reading("{\"\\u0061\\\"\":[{\"b\":1}]}", path: ["a\""]).rows == [["1"]])
+        let long = String(repeating: "x", count: 100_000)
+        #expect(try reading("{\"\(long)\":1,\"a\":[{\"b\":1}]}", path: ["a"]).rows == [["1"]])
+    }
+
+    @Test func aListAloneIsTheWholeDocument() {
+        #expect(throws: UnreadableFile.self) { try reading("[{\"a\":1}]\n[{\"a\":2}]") }
+        #expect(throws: UnreadableFile.self) { try reading("[{\"a\":1}],") }
+    }
+
+    @Test func linesMayEndWithReturns() throws {
+        #expect(try reading("[\r{\"a\":1},\r\n{\"a\":2}\n,{\"a\":3}]").lines == [2, 3, 4])
+    }
+
+    @Test func nullInPlaceOfAnObjectClearsItsMembers() throws {
+        let found = try reading(
+            "[{\"a\":{\"b\":1,\"c\":{\"d\":2}}},{\"a\":null},{\"a\":{\"c\":null}},{\"e\":null}]", flattens: true)
+        #expect(found.columns == ["a.b", "a.c.d"])
+        #expect(found.rows == [["1", "2"], ["null", "null"], ["absent", "null"], ["absent", "absent"]])
+    }
+
     @Test func membersOfNestedObjectsAreColumns() throws {
         let found = try reading(
             "[{\"a\":{\"b\":1,\"c\":{\"d\":\"x\"}},\"e\":null},{\"e\":2,\"a\":{}},{\"a\":{\"b\":3},\"a.b\":4}]",

@@ -20,6 +20,5 @@ while let line = readLine() {
     let objects = try context.fetch(request)
     let keys = try objects.map { try $0.value(forKey: arguments[2]).stringValue ?? "" }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
-    print(([String(seconds)] + keys).joined(separator: "\t"))
-    fflush(stdout)
+    FileHandle.standardOutput.write(Data((([String(seconds)] + keys).joined(separator: "\t") + "\n").utf8))
 }

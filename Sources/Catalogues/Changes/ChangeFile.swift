@@ -1,3 +1,5 @@
+internal import FetchIndexPlatform
+
 /// A file of changes: JSON lines, or rows of CSV or TSV.
 ///
 ///     {"op":"update","key":1,"values":{"price":5}}        a blank line ends a transaction
@@ -8,7 +10,7 @@
 /// A row has the operation in the column `op` and the key in the key's own column. Each other column is a value of an
 /// insertion, an update or an upsert; an empty field is null. In a deletion the other columns are ignored.
 package struct ChangeFile {
-    private static let operationColumn = "op"
+    package static let operationColumn = "op"
 
     private let input: CatalogueInput
     private let format: CatalogueFormat
@@ -65,10 +67,14 @@ package struct ChangeFile {
         let others = columns.indices.filter { $0 != operation && $0 != key }
         try source.forEachRow(
             { row in
-                func scalar(_ column: Int) -> JSONScalar {
-                    row.isNull(column) ? .null : .string(row.text(of: column))
-                }
                 func bad(_ reason: String) -> BadInput { BadInput(file: input.path, line: row.line, reason: reason) }
+                func scalar(_ column: Int) throws -> JSONScalar {
+                    if row.isNull(column) { return .null }
+                    guard row.isASCII || row[column].withUnsafeBytes({ $0.firstInvalidUTF8 == nil }) else {
+                        throw bad("\"\(row.excerpt(of: column))\" for \(columns[column].excerpt) is not valid UTF-8")
+                    }
+                    return .string(row.text(of: column))
+                }
                 guard row.count == columns.count else {
                     throw bad("it has \(row.count) fields, and the header has \(columns.count)")
                 }
@@ -76,26 +82,35 @@ package struct ChangeFile {
                 guard let kind = ChangeLine.Operation(rawValue: name) else {
                     throw bad(ChangeLine.Operation.unknown(name))
                 }
-                let keyValue = scalar(key)
+                let keyValue = try scalar(key)
                 var values: [String: JSONScalar] = [:]
-                if kind != .delete { for column in others { values[columns[column]] = scalar(column) } }
+                if kind != .delete { for column in others { values[columns[column]] = try scalar(column) } }
                 try apply(ChangeLine(kind, key: keyValue == .null ? nil : keyValue, values: values), row.line)
             }, bad: { throw $0 })
     }
+}
 
-    /// Calls `apply` with a deletion for each line of a file of keys, which are texts as a field of CSV has them. Blank
-    /// lines are skipped.
-    package static func forEachDeletion(
-        in path: String, _ apply: (ChangeLine, Int) throws -> Void
-    ) throws {
-        let input = try CatalogueInput.opening(path)
-        let splitter = try LineSplitter(input)
+/// A file of keys, one on each line, whose objects are deleted. A key is the text that a field of CSV has; empty lines
+/// are skipped.
+package struct KeyFile {
+    private let input: CatalogueInput
+    private let splitter: LineSplitter
+
+    /// Opens the file. Throws `UnreadableFile`.
+    package init(_ path: String) throws {
+        input = try CatalogueInput.opening(path)
+        splitter = try LineSplitter(input)
         input.endSampling()
+    }
+
+    /// Calls `apply` with a deletion for each key and the number of its line. Throws `UnreadableFile`, `BadInput`, and
+    /// what the closure throws.
+    package func forEachDeletion(_ apply: (ChangeLine, Int) throws -> Void) throws {
         try splitter.forEachLine(
             { line, number in
-                if line.isBlank { return }
+                if line.isEmpty { return }
                 guard let text = String(validating: line, as: UTF8.self) else {
-                    throw BadInput(file: input.path, line: number, reason: "it is not UTF-8")
+                    throw BadInput(file: input.path, line: number, reason: "it is not valid UTF-8")
                 }
                 try apply(ChangeLine(.delete, key: .string(text)), number)
             }, tooLong: { throw $0 })

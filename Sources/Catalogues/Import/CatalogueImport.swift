@@ -29,7 +29,7 @@ package struct CatalogueImport {
     /// `StoreError` and `RequestError`.
     package func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> Outcome {
         let inputs = try request.files.map { path in
-            var input = try CatalogueInput.opening(path)
+            var input = try request.isDatabase ? CatalogueInput(path) : CatalogueInput.opening(path)
             (input.delimiter, input.listPath) = (request.delimiter, request.listPath)
             return input
         }

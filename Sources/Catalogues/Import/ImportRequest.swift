@@ -64,11 +64,19 @@ package struct ImportRequest: Sendable {
         .unknownAttribute(entity: files[0], attribute: name, near: NearName(columns.nearest(to: name)))
     }
 
+    /// The error for a column, which may be of any file.
+    func badColumn(_ column: Int?, _ name: String, reason: String) -> BadInput {
+        let names = files.map(CatalogueInput.name).joined(separator: ", ")
+        let file = files.count == 1 ? names : "one of " + names.excerpt
+        return BadInput(file: file, line: 1, column: column, columnName: name, reason: reason)
+    }
+
     /// The error for a row, whose line number may be a `FileLine`'s.
     func badInput(line number: Int, column: Int? = nil, columnName: String? = nil, reason: String) -> BadInput {
         let place = FileLine(number: number)
         return BadInput(
-            file: files[place.file], line: place.line, column: column, columnName: columnName, reason: reason)
+            file: CatalogueInput.name(of: files[place.file]), line: place.line, column: column, columnName: columnName,
+            reason: reason)
     }
 
     /// Throws if a given type, the key or a relation names a column that the file lacks.

@@ -34,8 +34,8 @@ struct RowConverter {
         for (name, column) in places {
             let slot = try entity.requireSlot(of: name)
             guard columnOfSlot[slot] == nil else {
-                throw request.badInput(
-                    line: 1, column: column + 1, columnName: name,
+                throw request.badColumn(
+                    column + 1, name,
                     reason: "another column is for the same attribute, \(entity.attribute(at: slot).name)")
             }
             columnOfSlot[slot] = column

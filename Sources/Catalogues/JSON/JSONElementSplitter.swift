@@ -30,6 +30,7 @@ final class JSONElementSplitter: JSONSplitter {
     }
 
     private var place = Place.value
+    private var lastWasReturn = false
     private var isInText = false
     private var isEscaped = false
     /// The bytes of the name or element that is being read.
@@ -56,13 +57,46 @@ final class JSONElementSplitter: JSONSplitter {
         _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void
     ) throws {
         try reader.forEachPiece { piece in
-            for byte in piece {
+            var offset = 0
+            while offset < piece.count {
+                let end = takePlain(piece, from: offset)
+                if end > offset {
+                    offset = end
+                    continue
+                }
+                let byte = piece[offset]
                 try take(byte, body, tooLong)
-                if byte == UInt8(ascii: "\n") { line += 1 }
+                // Lines end with LF, CRLF or CR.
+                if byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") && !lastWasReturn { line += 1 }
+                lastWasReturn = byte == UInt8(ascii: "\r")
+                offset += 1
             }
         }
         if case .end = place { return }
         throw unreadable("ends before the end of \(list)")
+    }
+
+    /// Takes the bytes of an element up to the next one that may end a text or the element, or a line. Returns the offset
+    /// after them.
+    private func takePlain(_ piece: UnsafeRawBufferPointer, from start: Int) -> Int {
+        guard case .element = place, !bytes.isEmpty, !isEscaped, !isTooLong else { return start }
+        let most = min(piece.count, start + input.longestLine - bytes.count)
+        var end = start
+        let isText = isInText
+        loop: while end < most {
+            switch piece[end] {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): break loop
+            case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ","):
+                if !isText { break loop }
+            default: break
+            }
+            end += 1
+        }
+        if end > start {
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece[start..<end]))
+            lastWasReturn = false
+        }
+        return end
     }
 
     private func take(
@@ -79,7 +113,11 @@ final class JSONElementSplitter: JSONSplitter {
             place = leadsOn ? .value : .skipped
         case .skipped: try skip(byte)
         case .element: try takeElement(byte, body, tooLong)
-        case .end: break
+        case .end:
+            // After a list within the document, the rest isn't read.
+            if path.isEmpty && !byte.isBlankOfJSON {
+                throw unreadable("has more than the list of objects, in line \(line)")
+            }
         }
     }
 
@@ -95,9 +133,10 @@ final class JSONElementSplitter: JSONSplitter {
     private func takeName(_ byte: UInt8) throws {
         if isInText {
             if takeText(byte) {
-                bytes.append(byte)
+                // A longer name can't be the wanted one, of which a byte may be written as \u0000.
+                if bytes.count <= 6 * path[found].count { bytes.append(byte) }
             } else {
-                let leadsOn = bytes == path[found]
+                let leadsOn = isWanted()
                 if leadsOn { found += 1 }
                 bytes = []
                 place = .colon(leadsOn: leadsOn)
@@ -108,6 +147,16 @@ final class JSONElementSplitter: JSONSplitter {
             throw unreadable("lacks \(list)")
         } else if !byte.isBlankOfJSON {
             throw unreadable("has no member's name in line \(line), where one was expected")
+        }
+    }
+
+    /// Whether the name that was read is the next one of the path.
+    private func isWanted() -> Bool {
+        if !bytes.contains(UInt8(ascii: "\\")) { return bytes == path[found] }
+        let quoted = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
+        return quoted.withUnsafeBytes { quoted in
+            var scanner = try? JSONScanner(quoted)
+            return (try? scanner?.text()).map { Array($0.utf8) == path[found] } ?? false
         }
     }
 

@@ -46,13 +46,15 @@ package final class JSONLinesSource: RowSource {
         var fault: BadInput?
         let splitter = try input.jsonSplitter()
         var members = JSONMembers()
+        var count = 0
         do {
             try splitter.forEachLine(
                 { line, number in
                     if line.isBlank { return }
                     isBlank = false
                     let suffices = fault != nil || !sampled.types.isEmpty
-                    if number > Self.sampledLines && suffices && !told.areFoundInAllLines { throw Sampled() }
+                    count += 1
+                    if count > Self.sampledLines && suffices && !told.areFoundInAllLines { throw Sampled() }
                     do {
                         let known = members.names.count
                         try read(line, number, into: &members)

@@ -84,14 +84,33 @@ struct JSONMembers {
         if depth == Self.mostNested { throw scanner.fault("an object within \(depth) others") }
         try scanner.members { name, start, scanner in
             let isObject = scanner.nextAfterBlanks() == UInt8(ascii: "{")
-            if !isObject && prefix.isEmpty { return try note(name, at: start, &scanner, areListsText, &last) }
             let path = prefix + name.string
             if isObject {
                 try readNested(&scanner, in: path + ".", depth: depth + 1, areListsText, &last)
+            } else if scanner.nextAfterBlanks() == UInt8(ascii: "n"), hasNested(in: path + ".") || numbers[path] == nil
+            {
+                // An object that is null, or a member that no line has had a value of.
+                _ = try scanner.skipNull()
+                clearNested(in: path + ".")
+                if let number = numbers[path], values[number] == nil { setNull(number) }
             } else {
                 try note(.decoded(path), at: start, &scanner, areListsText, &last)
             }
         }
+    }
+
+    private func hasNested(in prefix: String) -> Bool { names.contains { $0.hasPrefix(prefix) } }
+
+    /// Sets the members of an object that is null to null. O(names).
+    private mutating func clearNested(in prefix: String) {
+        for (number, name) in names.enumerated() where values[number] == nil && name.hasPrefix(prefix) {
+            setNull(number)
+        }
+    }
+
+    private mutating func setNull(_ number: Int) {
+        values[number] = .null
+        present.append(number)
     }
 
     /// Reads the value of a member; `last` is the number of the member before it.

@@ -1,4 +1,5 @@
 internal import CFetchIndexSQLite
+internal import FetchIndexCLibrary
 internal import FetchIndexValues
 
 /// The rows of a table or view of an SQLite database, in the database's order. The database isn't changed.
@@ -14,12 +15,16 @@ final class SQLiteTable: RowSource {
     /// The column of the primary key; nil if the table has none, or if it has several columns.
     let primaryKey: String?
     private var rowCount = 0
+    /// The columns without a declared type that have bytes: each of their values must be bytes.
+    private var bytesColumns: Set<Int> = []
     // Nothing is decompressed.
     var decompressesAhead = false
 
     /// Opens a table; if `name` is nil, the database's only table. Throws `UnreadableFile`.
     init(_ path: String, table name: String?) throws {
         database = try SQLiteDatabase(path)
+        // All statements see one state.
+        try database.run("BEGIN")
         let tables = try database.texts(
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
         )
@@ -29,7 +34,9 @@ final class SQLiteTable: RowSource {
         }
         self.table = table
         var (columns, declared, keys): ([String], [String], [String]) = ([], [], [])
-        let statement = try database.prepare("SELECT name, type, pk FROM pragma_table_info(?1)", table)
+        // Columns with hidden 2 and 3 are generated; 1 is of hidden columns of virtual tables.
+        let statement = try database.prepare(
+            "SELECT name, type, pk FROM pragma_table_xinfo(?1) WHERE hidden <> 1", table)
         while try statement.step() {
             let column = statement.text(0)
             columns.append(column)
@@ -39,6 +46,9 @@ final class SQLiteTable: RowSource {
         guard !columns.isEmpty else { throw database.unreadable("has no table \"\(table.excerpt)\", only \(list)") }
         (self.columns, self.declared) = (columns, declared)
         primaryKey = keys.count == 1 ? keys[0] : nil
+        for column in columns.indices where Self.type(ofDeclared: declared[column]) == nil {
+            if try hasBytes(column) { bytesColumns.insert(column) }
+        }
     }
 
     /// The number of rows that were read so far, and 0, because the number of all is unknown.
@@ -48,13 +58,33 @@ final class SQLiteTable: RowSource {
         let names = columns.map(SQLiteDatabase.quoted).joined(separator: ", ")
         let statement = try database.prepare("SELECT \(names) FROM \(SQLiteDatabase.quoted(table))")
         let areBooleans = declared.map(Self.isBoolean)
+        let types = declared.enumerated().map { bytesColumns.contains($0) ? .data : Self.type(ofDeclared: $1) }
+        let key = primaryKey.flatMap { columns.firstIndex(of: $0) }
+        var keyClass: Int32?
         var row = FieldRow()
         rowCount = 0
         while try statement.step() {
             rowCount += 1
             row.begin(line: rowCount)
-            for column in columns.indices { statement.append(column, isBoolean: areBooleans[column], to: &row) }
-            try body(row)
+            var misfit: Int?
+            for column in columns.indices {
+                if !statement.fits(column, types[column]) { misfit = misfit ?? column }
+                statement.append(column, isBoolean: areBooleans[column], to: &row)
+            }
+            if let key, types[key] == nil {
+                // 1 and '1' are two keys for SQLite, but may be one text here.
+                let own = statement.keyClass(key)
+                if own != keyClass ?? own { misfit = misfit ?? key }
+                keyClass = keyClass ?? own
+            }
+            guard let misfit else {
+                try body(row)
+                continue
+            }
+            try bad(
+                BadInput(
+                    file: database.path, line: rowCount, column: misfit + 1, columnName: columns[misfit],
+                    reason: "it has \(statement.className(misfit)), unlike the column's type or its other values"))
         }
     }
 
@@ -64,7 +94,7 @@ final class SQLiteTable: RowSource {
         let open = asked.filter { types[$0] == nil }
         if !open.isEmpty {
             let inferred = readTypes(of: open, key: key)
-            for column in open { types[column] = try hasBytes(column) ? .data : inferred[column] }
+            for column in open { types[column] = bytesColumns.contains(column) ? .data : inferred[column] }
         }
         return types.map { $0 ?? .string }
     }
@@ -92,11 +122,17 @@ final class SQLiteTable: RowSource {
 
 /// A database that is open for reading. https://www.sqlite.org/c3ref/intro.html
 private final class SQLiteDatabase {
-    private let path: String
+    let path: String
     private var handle: OpaquePointer?
 
     init(_ path: String) throws {
         self.path = path
+        // SQLite would wait for a pipe's writer.
+        var status = stat()
+        if path == CatalogueInput.standardInput || stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG {
+            throw UnreadableFile(
+                path: CatalogueInput.name(of: path), reason: "cannot be read as a database, because it is not a file")
+        }
         let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, nil)
         guard code == SQLITE_OK else { throw unreadable("cannot be opened: \(message)") }
         sqlite3_busy_timeout(handle, 5000)
@@ -118,6 +154,9 @@ private final class SQLiteDatabase {
         if let parameter { prepared.bind(parameter) }
         return prepared
     }
+
+    /// Runs a statement that has no rows.
+    func run(_ sql: String) throws { while try prepare(sql).step() {} }
 
     /// Returns the texts of a query's first column.
     func texts(_ sql: String) throws -> [String] {
@@ -160,6 +199,39 @@ private final class SQLiteStatement {
 
     func text(_ column: Int32) -> String { sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "" }
 
+    /// Whether the storage class of the current row's value is that of a type; nil is any type. Other texts than numbers in
+    /// a column of numbers are left to the conversion, which refuses them.
+    func fits(_ column: Int, _ type: ValueType?) -> Bool {
+        let place = Int32(truncatingIfNeeded: column)
+        let storage = sqlite3_column_type(handle, place)
+        if storage == SQLITE_NULL { return true }
+        switch type {
+        case nil: return true
+        case .data: return storage == SQLITE_BLOB
+        case .string: return storage != SQLITE_BLOB
+        default:
+            // An empty text would be null.
+            return storage != SQLITE_BLOB && (storage != SQLITE3_TEXT || sqlite3_column_bytes(handle, place) > 0)
+        }
+    }
+
+    /// The storage class of a key, where integers and reals are one.
+    func keyClass(_ column: Int) -> Int32 {
+        let storage = sqlite3_column_type(handle, Int32(truncatingIfNeeded: column))
+        return storage == SQLITE_FLOAT ? SQLITE_INTEGER : storage
+    }
+
+    /// The class of the current row's value in words.
+    func className(_ column: Int) -> String {
+        let place = Int32(truncatingIfNeeded: column)
+        switch sqlite3_column_type(handle, place) {
+        case SQLITE_INTEGER, SQLITE_FLOAT: return "a number"
+        case SQLITE_BLOB: return "bytes"
+        case SQLITE_NULL: return "null"
+        default: return sqlite3_column_bytes(handle, place) == 0 ? "an empty text" : "a text"
+        }
+    }
+
     /// Appends the value of the current row's column.
     func append(_ column: Int, isBoolean: Bool, to row: inout FieldRow) {
         let place = Int32(truncatingIfNeeded: column)
@@ -187,6 +259,12 @@ private final class SQLiteStatement {
         let bytes = UnsafeRawBufferPointer(
             start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
         let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -1,3 +1,4 @@
+import FetchIndexTestSupport
 import Foundation
 import Testing
 
@@ -44,6 +45,16 @@ import Testing
             #expect(result.status == 1 && result.error.contains(reason), "\(text): \(result.error)")
             #expect(try rows == before)
         }
+        let invalid = try tool.file("invalid.csv", Data("op,id,t\nupdate,1,M".utf8) + [0xFC] + Data("ller\n".utf8))
+        let refused = try tool.run("apply", tool.store, invalid)
+        #expect(
+            refused.status == 1 && refused.error.contains("line 2: ") && refused.error.contains("UTF-8"),
+            "\(refused.error)")
+        #expect(try rows == before)
+        #expect(try tool.run("apply", tool.store, "-", "--deletes", "-").status == 2)
+        let changes = try tool.file("good.csv", "op,id,n\nupdate,1,11\n")
+        #expect(try tool.run("apply", tool.store, changes, "--deletes", tool.folder.path + "/none").status == 1)
+        #expect(try rows == before)
     }
 
     @Test func deletesAreTheLastTransaction() throws {

@@ -24,6 +24,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--count", "--where", "price > 25").output == "5\n")
         for option in [
             ["--cache", "c"], ["--explain"], ["--sections-only"], ["--output", "csv"], ["--distinct", "id"],
+            ["--sort", "price"], ["--limit", "2"],
         ] {
             let result = try tool.run(["fetch", tool.store, "--count"] + option)
             #expect(result.status == 2 && result.error.hasPrefix("fetchindex: --count "), "\(option) \(result.error)")
@@ -42,7 +43,7 @@ import Testing
         let buckets = try tool.run(
             "fetch", tool.store, "--distinct", "bucket(price,50)", "--section-order", "name:desc", "--output", "csv")
         #expect(buckets.output.split(separator: "\n").count == 3, "\(buckets.output) \(buckets.error)")
-        for option in [["--section", "price"], ["--in-section", "b"], ["--columns", "price"]] {
+        for option in [["--section", "price"], ["--in-section", "b"], ["--columns", "price"], ["--limit", "1"]] {
             #expect(try tool.run(["fetch", tool.store, "--distinct", "publisher"] + option).status == 2, "\(option)")
         }
         let unknown = try tool.run("fetch", tool.store, "--distinct", "publishr")

@@ -43,6 +43,40 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "Book").output.contains("3 unchanged"))
     }
 
+    @Test func valuesOfAnotherStorageClassAreBadRows() throws {
+        let file = try database(
+            "classes.sqlite",
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB, x TEXT, n INTEGER, any);
+            INSERT INTO t VALUES (1, x'00', 'a', 1, x'01'), (2, 'abcd', 'a', 1, x'01'), (3, x'00', x'ff', 1, x'01'),
+                (4, x'00', 'a', '', x'01'), (5, x'00', 'a', 1, 'text'), (6, NULL, NULL, NULL, NULL);
+            CREATE TABLE k (k PRIMARY KEY); INSERT INTO k VALUES (1), ('1'), (1.5), (x'31');
+            CREATE TABLE g (id INTEGER PRIMARY KEY, n INT, v INT AS (n * 2), s INT AS (n * 3) STORED);
+            INSERT INTO g (id, n) VALUES (1, 5);
+            """)
+        let result = try tool.run(
+            "import", tool.store, file, "--table", "t", "--entity", "T", "--skip-bad-rows", "--output", "json")
+        #expect(
+            result["inserted"] as? Int == 2 && result["badRowCount"] as? Int == 4, "\(result.output) \(result.error)")
+        #expect(
+            (result["badRows"] as? [String])?[0].hasSuffix(
+                "line 2, column 2 (b): it has a text, unlike the column's type or its other values") == true)
+        let keys = try tool.run(
+            "import", tool.store, file, "--table", "k", "--entity", "K", "--skip-bad-rows", "--output", "json")
+        #expect(keys["badRowCount"] as? Int ?? 0 >= 2, "\(keys.output) \(keys.error)")
+        #expect(try tool.run("import", tool.store, file, "--table", "g", "--entity", "G").status == 0)
+        #expect(try tool.run("fetch", tool.store, "--entity", "G", "--output", "csv").output == "id,n,v,s\n1,5,10,15\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aPipeIsNoDatabase() throws {
+        let pipe = tool.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, "-", tool.folder.path] {
+            let result = try tool.run("import", tool.store, path, "--table", "t", "--entity", "T")
+            #expect(result.status == 1 && result.error.contains("it is not a file"), "\(path): \(result.error)")
+        }
+    }
+
     @Test func aTableIsNamedIfTheDatabaseHasSeveral() throws {
         let file = try database(
             "shop.db",

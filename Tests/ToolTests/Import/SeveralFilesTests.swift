@@ -54,6 +54,17 @@ import Testing
         #expect(try tool.run("import", tool.store, files[0], mixed, "--entity", "E").status == 2)
     }
 
+    @Test func standardInputIsReadOnce() throws {
+        #expect(try tool.run("import", tool.store, "-", "-", "--entity", "E", "--format", "csv").status == 2)
+        let first = try tool.file("1.jsonl", "{\"id\":1}\n")
+        let second = try tool.file("2.jsonl", "{\"id\":2,\"b\":1}\n")
+        #expect(try tool.run("import", tool.store, first, "--entity", "E", "--key", "id").status == 0)
+        let unknown = try tool.run("import", tool.store, first, second, "--entity", "E", "--key", "id")
+        #expect(
+            unknown.status == 1 && unknown.error.contains("one of ") && unknown.error.contains("(b)"),
+            "\(unknown.error)")
+    }
+
     @Test func aJSONDocumentIsImported() throws {
         let file = try tool.file(
             "document.json",

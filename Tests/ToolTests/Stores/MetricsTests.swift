@@ -28,17 +28,20 @@ import Testing
                 #expect(Double(line.split(separator: " ").last ?? "") != nil, "\(line)")
             }
         }
+        let path = try tool.run("info", tool.store, "--output", "json")["path"] as? String ?? ""
+        let store = "store=\"\(path)\""
         let label = "cache=\"by \\\"section\\\"\\\\\""
         for line in [
-            "fetchindex_objects{entity=\"Row\"} 2", "fetchindex_cache_state{\(label),state=\"current\"} 0",
-            "fetchindex_cache_state{\(label),state=\"behind\"} 1",
-            "fetchindex_cache_state{\(label),state=\"unusable\"} 0",
-            "fetchindex_cache_changes_behind{\(label)} 1", "fetchindex_cache_rows{\(label)} 3",
-            "fetchindex_cache_sections{\(label)} 2", "fetchindex_cache_hits_total{\(label)} 1",
-            "fetchindex_cache_builds_total{\(label)} 1",
+            "fetchindex_objects{\(store),entity=\"Row\"} 2",
+            "fetchindex_cache_state{\(store),\(label),state=\"current\"} 0",
+            "fetchindex_cache_state{\(store),\(label),state=\"behind\"} 1",
+            "fetchindex_cache_state{\(store),\(label),state=\"unusable\"} 0",
+            "fetchindex_cache_changes_behind{\(store),\(label)} 1", "fetchindex_cache_rows{\(store),\(label)} 3",
+            "fetchindex_cache_sections{\(store),\(label)} 2", "fetchindex_cache_hits_total{\(store),\(label)} 1",
+            "fetchindex_cache_builds_total{\(store),\(label)} 1",
         ] { #expect(lines.contains(line), "\(line) in \(result.output)") }
-        let time = try #require(lines.first { $0.hasPrefix("fetchindex_commit_timestamp_seconds ") })
-        let seconds = try #require(Double(time.split(separator: " ")[1]))
+        let time = try #require(lines.first { $0.hasPrefix("fetchindex_commit_timestamp_seconds{") })
+        let seconds = try #require(Double(time.split(separator: " ").last ?? ""))
         #expect(seconds >= before - 1 && seconds <= Date().timeIntervalSince1970 + 1)
     }
 }

@@ -50,8 +50,8 @@ extension EntityPreparation {
     }
 
     private func missingAttribute(_ name: String, in stored: Entity) -> BadInput {
-        var bad = request.badInput(
-            line: 1, column: all.firstIndex(of: name).map { $0 + 1 }, columnName: name,
+        var bad = request.badColumn(
+            all.firstIndex(of: name).map { $0 + 1 }, name,
             reason: "the stored entity \(entity) has no such attribute\(stored.nearName(to: name).hint)")
         bad.remedy = .addColumns
         return bad

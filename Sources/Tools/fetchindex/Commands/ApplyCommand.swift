@@ -58,6 +58,9 @@ struct ApplyCommand: ParsableCommand {
         if file == nil && deletes == nil {
             throw ValidationError("Pass a file of changes, or --deletes with a file of keys.")
         }
+        if file == CatalogueInput.standardInput && deletes == CatalogueInput.standardInput {
+            throw ValidationError("The file of changes and that of --deletes cannot both be standard input.")
+        }
         if delimiter != nil && (file == nil || changeFormat != .csv) {
             throw ValidationError("--delimiter is for a file of CSV.")
         }
@@ -73,6 +76,13 @@ struct ApplyCommand: ParsableCommand {
         let stored = try model.entity(orOnly: entity)
         let keyName = key ?? stored.attributes.first(where: \.isUnique)?.name
         let writer = try BatchWriter(container, entity: stored.name, key: keyName, author: "apply")
+        if changeFormat != .jsonl && stored.has(ChangeFile.operationColumn) {
+            throw ValidationError(
+                "\(stored.name) has an attribute \(ChangeFile.operationColumn), so that rows cannot name their operations: use JSON lines."
+            )
+        }
+        // Opened first, so that nothing is applied if it's missing.
+        let keyFile = try deletes.map { try KeyFile($0) }
         let printer = try cacheName.map { try self.printer($0, of: stored, in: container) }
         try printer?.establish()
         var (transactions, ignored) = (0, 0)
@@ -83,7 +93,8 @@ struct ApplyCommand: ParsableCommand {
         }
         func applier(_ file: String, isJSON: Bool) -> ChangeApplier {
             ChangeApplier(
-                writer, key: keyName, file: file, isJSON: isJSON, ignoresMissing: ignoreMissing,
+                writer, key: keyName, file: CatalogueInput.name(of: file), isJSON: isJSON,
+                ignoresMissing: ignoreMissing,
                 ignoresPresent: ignorePresent)
         }
         do {
@@ -96,9 +107,9 @@ struct ApplyCommand: ParsableCommand {
                 try changes.forEachChange({ try applier.apply($0, $1) }, endTransaction: endTransaction)
                 ignored += applier.ignoredCount
             }
-            if let deletes {
+            if let deletes, let keyFile {
                 let applier = applier(deletes, isJSON: false)
-                try ChangeFile.forEachDeletion(in: deletes) { try applier.apply($0, $1) }
+                try keyFile.forEachDeletion { try applier.apply($0, $1) }
                 try endTransaction()
                 ignored += applier.ignoredCount
             }

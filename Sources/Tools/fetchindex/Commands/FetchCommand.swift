@@ -84,10 +84,16 @@ struct FetchCommand: ParsableCommand {
         if explain && (inSection != nil || columns != nil) {
             throw ValidationError("--explain prints no rows: --in-section and --columns cannot be used with it.")
         }
-        if count && (cacheName != nil || distinct != nil || explain || hasOnlySections || inSection != nil) {
+        let asksForMore =
+            cacheName != nil || explain || hasOnlySections || limitsSections || inSection != nil || columns != nil
+            || limit != nil || offset != 0 || !request.hasOnlyPredicate
+        if count && asksForMore {
             throw ValidationError("--count prints a number: it can be used with --entity and --where only.")
         }
         if count && output.catalogue != nil { throw ValidationError("--count needs --output table or json.") }
+        if distinct != nil && (limit != nil || offset != 0) {
+            throw ValidationError("--distinct prints values: --section-limit and --section-offset choose which.")
+        }
         if distinct != nil && (request.section != nil || inSection != nil || columns != nil) {
             throw ValidationError(
                 "--distinct is --section of its own: --section, --in-section and --columns cannot be used with it.")

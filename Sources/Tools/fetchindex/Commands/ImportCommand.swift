@@ -3,6 +3,7 @@ internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexCatalogues
 internal import FetchIndexInspection
+internal import FetchIndexPlatform
 
 extension CatalogueFormat: ExpressibleByArgument {}
 
@@ -103,6 +104,9 @@ struct ImportCommand: ParsableCommand {
     }
 
     func validate() throws {
+        if files.count(where: { $0 == CatalogueInput.standardInput }) > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
         if entity.isEmpty { throw ValidationError("--entity needs a name.") }
         if replace && key == nil {
             throw ValidationError("--replace needs --key, which matches rows with objects.")
@@ -118,6 +122,8 @@ struct ImportCommand: ParsableCommand {
     }
 
     func run() throws {
+        // Each file is open while its rows are read.
+        Descriptors.raiseLimit()
         let start = ContinuousClock.now
         let outcome = try outcome(of: request())
         try printReport(Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
@@ -182,7 +188,8 @@ struct ImportCommand: ParsableCommand {
         if listPath != nil {
             if let other = files.first(where: { CatalogueFormat(path: $0) != nil }) {
                 throw ValidationError(
-                    "\(other) is not a JSON document, as other files are: import them one after the other.")
+                    "The name \(other) is not that of a JSON document, such as NAME.json; pass --format jsonl if it is one."
+                )
             }
             return .jsonl
         }

@@ -113,10 +113,10 @@ struct RequestOptions: ParsableArguments {
         guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory must be from 1 to 1,048,576 MiB.") }
     }
 
-    var isEmpty: Bool {
-        predicate == nil && sort == nil && section == nil && sectionOrder == nil && aggregate == nil
-            && includeSubentities
-    }
+    var isEmpty: Bool { predicate == nil && hasOnlyPredicate && includeSubentities }
+
+    /// Whether nothing else than the predicate and the inclusion of subentities is given.
+    var hasOnlyPredicate: Bool { sort == nil && section == nil && sectionOrder == nil && aggregate == nil }
 
     func definition(of entity: String) throws -> OrderDefinition {
         var definition = OrderDefinition(entity: entity)

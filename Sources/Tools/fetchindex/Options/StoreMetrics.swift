@@ -18,7 +18,8 @@ struct StoreMetrics {
     }
 
     var text: String {
-        var metrics = MetricsText()
+        // Metrics of several stores may be collected together.
+        var metrics = MetricsText(labels: [("store", information.path)])
         addStore(to: &metrics)
         addCaches(to: &metrics)
         if let source = information.source { add(source, to: &metrics) }

@@ -7,6 +7,10 @@ struct MetricsText {
     }
 
     private(set) var text = ""
+    /// The labels of all samples.
+    private let common: [(String, String)]
+
+    init(labels: [(String, String)]) { common = labels }
 
     /// Appends a metric with its samples; nothing if it has none.
     mutating func append(
@@ -15,7 +19,7 @@ struct MetricsText {
         if samples.isEmpty { return }
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
         for sample in samples {
-            let labels = sample.labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
+            let labels = (common + sample.labels).map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
             text += "\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(Self.number(sample.value))\n"
         }
     }
