@@ -1,6 +1,7 @@
 import FetchIndex
 import Foundation
 import FetchIndexInspection
+import FetchIndexInspectionReport
 import FetchIndexTestSupport
 import Testing
 
@@ -45,5 +46,17 @@ import Testing
         let results = try Data(contentsOf: Self.url("results.json"))
         try expect(try BenchmarkPage(results: results).html(), "benchmark.html")
         #expect(throws: DecodingError.self) { try BenchmarkPage(results: Data("{}".utf8)) }
+    }
+
+    /// `Scripts/draw-pictures` draws the README's picture from the same run.
+    @Test func theReadmesPictureIsOfTheStoredRun() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let results = try Data(contentsOf: root.appendingPathComponent("Benchmarks/Results/2026-11-26-full.json"))
+        let page = try BenchmarkPage(results: results)
+        let picture = try page.picture(of: "warm fetch", title: BenchmarkPage.pictureTitle)
+        let file = root.appendingPathComponent("Sources/FetchIndex/FetchIndex.docc/Resources/warm-fetch.svg")
+        #expect(try picture == String(contentsOf: file, encoding: .utf8))
+        #expect(try page.picture(of: "an unknown question", title: "") == nil)
     }
 }
