@@ -15,10 +15,10 @@ while let line = readLine() {
     var request = FetchRequest<ManagedObject>(entityName: arguments[1])
     if !parts[0].isEmpty { request.predicate = try FetchPredicate(format: parts[0], argumentArray: []) }
     request.sortKeys = try SortKey<ManagedObject>.list(parsing: parts[1])
-    request.limit = limit
+    request.fetchLimit = limit
     let start = ContinuousClock.now
     let objects = try context.fetch(request)
-    let keys = try objects.map { try $0.value(forKey: arguments[2]).stringValue ?? "" }
+    let keys = objects.map { $0[arguments[2]].stringValue ?? "" }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     FileHandle.standardOutput.write(Data((([String(seconds)] + keys).joined(separator: "\t") + "\n").utf8))
 }
