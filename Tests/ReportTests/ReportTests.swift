@@ -75,6 +75,16 @@ import Testing
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
 
+    @Test func theStateOfACacheTellsThatItIsMaintainedAndLocked() throws {
+        try insert(0..<5) { "group \($0)" }
+        try open()
+        try container.setMaintained(true, cacheNamed: "by group")
+        try container.setLocked(true, cacheNamed: "by group")
+        let state = "fresh, maintained, locked"
+        #expect(try page().contains("<h2>by group <span class=\"state good\">\(state)</span></h2>"))
+        #expect(try CacheSummary.all(of: container).map(\.state) == [state])
+    }
+
     @Test func sectionsByABooleanAreCalledFalseAndTrue() throws {
         let folder = TemporaryFolder()
         let model = Model(entities: [Entity("Book", [AttributeDescription("isLent", .boolean)])])

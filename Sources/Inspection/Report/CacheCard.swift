@@ -32,7 +32,7 @@ struct CacheCard {
         let shown = history.openings.suffix(Self.mostOpenings)
         let older = history.openings.count - shown.count
         return Card(
-            name: name.visible, anchor: "cache\(number)", state: cache.state.sentence, stateStyle: cache.state.style,
+            name: name.visible, anchor: "cache\(number)", state: cache.sentence, stateStyle: cache.state.style,
             facts: try facts(cache), figures: figures, hasLargest: !largest.isEmpty, largest: largest,
             hasOpenings: !shown.isEmpty,
             openings: shown.reversed().map(HistoryCharts.row),

@@ -7,7 +7,7 @@ package struct CacheSummary: Hashable, Sendable {
     package let name: String
     /// The name without control characters.
     package let shownName: String
-    /// The state as text, such as "fresh" or "3 changes behind".
+    /// The state as text, such as "fresh" or "3 changes behind, locked".
     package let state: String
     /// The CSS class of the state: good, behind or bad.
     package let style: String
@@ -35,7 +35,7 @@ extension CacheSummary {
             "\($0.created.timeIntervalSince1970) \($0.commit) \($0.catchUps) \($0.builds)"
         }
         self.init(
-            name: cache.name, shownName: cache.name.visible, state: cache.state.sentence, style: cache.state.style,
-            version: "\(contents ?? "") \(cache.hits) \(cache.state.sentence)")
+            name: cache.name, shownName: cache.name.visible, state: cache.sentence, style: cache.state.style,
+            version: "\(contents ?? "") \(cache.hits) \(cache.sentence)")
     }
 }

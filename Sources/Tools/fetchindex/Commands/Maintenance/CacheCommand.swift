@@ -83,8 +83,7 @@ struct CacheReport: Encodable {
 
     /// The marks that tables append to the state, such as ", maintained, locked, unread since commit 7".
     var marks: String {
-        (maintained ? ", maintained" : "") + (locked ? ", locked" : "")
-            + (unreadSince.map { ", unread since commit \($0)" } ?? "")
+        NamedCache.marks(isMaintained: maintained, isLocked: locked, unreadSince: unreadSince)
     }
 }
 
