@@ -1,6 +1,24 @@
 import Foundation
 import FetchIndexTestSupport
 
+/// An element as screen readers see it.
+struct AccessibleNode {
+    let role: String
+    let name: String
+
+    init(_ json: [String: Any]) {
+        func value(_ key: String) -> Any? { (json[key] as? [String: Any])?["value"] }
+        role = value("role") as? String ?? ""
+        name = value("name") as? String ?? ""
+    }
+}
+
+/// Keys as WebDriver writes them.
+enum Key {
+    static let (tab, enter, escape, space) = ("\u{E004}", "\u{E007}", "\u{E00C}", " ")
+    static let (up, down, home, end) = ("\u{E013}", "\u{E015}", "\u{E011}", "\u{E010}")
+}
+
 /// A real browser without a window, controlled through its driver (W3C WebDriver).
 final class Browser {
     struct Failed: Error { let answer: String }
@@ -70,6 +88,27 @@ final class Browser {
     @discardableResult
     func run(_ script: String, _ arguments: [Any] = []) throws -> Any {
         try call("POST", session + "/execute/sync", ["script": script, "args": arguments])
+    }
+
+    /// Presses keys of the keyboard, one after the other.
+    func press(_ keys: String...) throws {
+        let strokes = keys.flatMap { key in ["keyDown", "keyUp"].map { ["type": $0, "value": key] } }
+        let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": strokes]
+        _ = try call("POST", session + "/actions", ["actions": [keyboard]])
+    }
+
+    /// The page as the browser prints it, a PDF.
+    func printed() throws -> String {
+        let text = try call("POST", session + "/print", [:]) as? String ?? ""
+        return String(decoding: Data(base64Encoded: text) ?? Data(), as: UTF8.self)
+    }
+
+    /// The nodes of the tree that the browser gives to screen readers.
+    func accessibleNodes() throws -> [AccessibleNode] {
+        let command: [String: Any] = ["cmd": "Accessibility.getFullAXTree", "params": [String: Any]()]
+        let answer = try call("POST", session + "/goog/cdp/execute", command) as? [String: Any]
+        let nodes = answer?["nodes"] as? [[String: Any]] ?? []
+        return nodes.filter { $0["ignored"] as? Bool != true }.map(AccessibleNode.init)
     }
 
     func text(_ script: String) throws -> String { try run("return \(script)") as? String ?? "" }

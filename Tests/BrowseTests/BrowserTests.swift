@@ -7,8 +7,8 @@ import Testing
 @Suite(
     .serialized, .enabled(if: Browser.driver != nil, "it needs Debian's chromium-driver, which Scripts/test installs"))
 struct BrowserTests {
-    private let page: BrowsedPage
-    private let browser: Browser
+    let page: BrowsedPage
+    let browser: Browser
 
     init() throws {
         page = try BrowsedPage(items: 20_000)
@@ -18,12 +18,12 @@ struct BrowserTests {
 
     private static let group = "by%20group"
 
-    private func openRows(_ cache: String = group) throws {
+    func openRows(_ cache: String = group) throws {
         try browser.open(page.address + "#rows=" + cache)
         #expect(try browser.wait(for: "browser.rows && browser.rows.row(0)"))
     }
 
-    private func checkLogs() throws {
+    func checkLogs() throws {
         #expect(try browser.log("browser") == [])
         // Every request of the page must go to the page's own server.
         var asked = 0

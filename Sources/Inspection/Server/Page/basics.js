@@ -43,3 +43,12 @@ function paced(work, pause = 1000) {
   };
   return run;
 }
+
+let newestSentence = "";
+const speakNewest = paced(async () => { part("spoken").textContent = newestSentence; }, 3000);
+
+// Tells a sentence to screen readers: at most one every three seconds. Newer sentences replace waiting ones.
+function speak(sentence) {
+  newestSentence = sentence;
+  speakNewest();
+}

@@ -55,6 +55,7 @@ class RowList {
     return this.#blocks.get(Math.floor(number / length))?.rows[number % length];
   }
 
+  get page() { return Math.max(1, Math.floor(this.#shown) - 1); }
   isVisible(number) { return number >= this.#top && number <= this.#top + this.#shown - 1; }
 
   // Returns rows that have been read and are completely visible, with their numbers.
@@ -123,6 +124,12 @@ class RowList {
     this.redraw();
   }
 
+  // Scrolls as little as necessary to show a whole row.
+  reveal(number) {
+    if (number < this.#top) this.show(number);
+    else if (!this.isVisible(number)) this.show(number + 1 - this.#shown);
+  }
+
   // Sets the number of rows and reads all visible rows again. `changes` has kinds of change by row id; these rows are highlighted. The
   // visible rows have moved down by `shift`.
   reload(count, changes = new Map(), shift = 0) {
@@ -150,7 +157,8 @@ class RowList {
   #fadeOut(element) {
     const ghost = element.cloneNode(true);
     ghost.classList.add("deleted");
-    ghost.onanimationend = () => ghost.remove();
+    ghost.ariaHidden = true;
+    ghost.onanimationend = event => { if (event.animationName === "hide") ghost.remove(); };
     setTimeout(() => ghost.remove(), RowList.changeTime);
     this.#layer.append(ghost);
   }
@@ -172,13 +180,16 @@ class RowList {
     for (const [number, element] of this.#elements) {
       if (number < first || number >= last) { element.remove(); this.#elements.delete(number); }
     }
+    // Screen readers read elements in the document's order.
+    let previous;
     for (let number = first; number < last; number += 1) {
       let element = this.#elements.get(number);
       if (!element) {
         element = document.createElement("div");
         this.#elements.set(number, element);
-        this.#layer.append(element);
+        if (previous) previous.after(element); else this.#layer.prepend(element);
       }
+      previous = element;
       const row = this.row(number), kind = row && this.#changes.get(row.id)?.kind;
       element.style.transform = `translateY(${Math.round((number - this.#top) * RowList.rowHeight)}px)`;
       const name = "row " + (row ? kind ?? "" : "waiting");

@@ -2,6 +2,8 @@
 
 // The overview of the store and the cards of its caches.
 const overview = {
+  // The page shows the filter if the store has at least this many caches.
+  leastFiltered: 12,
   caches: new Map(),
 
   refreshStore: paced(async () => { part("store").innerHTML = await ask("store"); }),
@@ -30,26 +32,32 @@ const overview = {
       if (address.card !== undefined && count === 0) this.show(address.card);
     }
     part("noCaches").hidden = this.caches.size > 0;
+    part("filter").hidden = this.caches.size < this.leastFiltered;
+    this.filter();
     if (browser.name !== undefined) browser.showState(this.caches.get(browser.name)?.cache, names.has(browser.name));
   },
 
   add(cache) {
     const chip = element("li"), link = element("a"), card = element("section", "card waiting");
-    card.append(element("h2", "", cache.shownName));
+    // The link stays when the card is read again, so it keeps the focus.
+    const open = element("a", "open", "Show its rows"), frame = element("div");
+    open.href = "#rows=" + encodeURIComponent(cache.name);
+    open.ariaLabel = `Show its rows: ${cache.shownName}`;
+    frame.append(element("h2", "", cache.shownName));
+    card.append(open, frame);
+    card.tabIndex = -1; card.role = "group"; card.ariaLabel = cache.shownName;
     link.href = "#cache=" + encodeURIComponent(cache.name);
+    link.onclick = () => { if (location.hash === link.hash) this.show(cache.name); };
     chip.append(link);
-    const known = { cache, chip, link, card, isSeen: false, isOld: true };
+    const known = { cache, chip, link, card, open, isSeen: false, isOld: true };
     known.refresh = paced(async () => {
       known.isOld = false;
       try {
-        const frame = element("div");
-        frame.innerHTML = await ask("card", { cache: cache.name });
-        const made = frame.firstElementChild, open = element("a", "open", "Show its rows");
-        open.href = "#rows=" + encodeURIComponent(cache.name);
-        made.querySelector("h2").append(open);
-        card.replaceChildren(...made.childNodes);
+        const made = element("div");
+        made.innerHTML = await ask("card", { cache: cache.name });
+        frame.replaceChildren(...made.firstElementChild.childNodes);
       } catch (error) {
-        card.replaceChildren(element("h2", "", cache.shownName), element("p", "defect", error.message));
+        frame.replaceChildren(element("h2", "", cache.shownName), element("p", "defect", error.message));
       }
       card.className = "card";
     });
@@ -59,14 +67,37 @@ const overview = {
     return known;
   },
 
-  // Scrolls to the card of a cache. Cards above it grow when they are loaded; browsers with scroll anchoring compensate
-  // for that.
-  show(name) { this.caches.get(name)?.card.scrollIntoView(); },
+  // Hides the caches whose names and states don't have the text of the filter.
+  filter() {
+    const text = part("filter").hidden ? "" : part("filterText").value.trim().toLowerCase();
+    let count = 0;
+    for (const { cache, chip, card } of this.caches.values()) {
+      const isShown = `${cache.shownName} ${cache.state}`.toLowerCase().includes(text);
+      chip.hidden = card.hidden = !isShown;
+      if (isShown) count += 1;
+    }
+    part("filtered").textContent = `${grouped(count)} of ${counted(this.caches.size, "cache")}`;
+  },
+
+  // Scrolls to the card of a cache and focuses it. Cards above it grow when they are loaded; browsers with scroll
+  // anchoring compensate for that.
+  show(name) {
+    const card = this.caches.get(name)?.card;
+    card?.scrollIntoView();
+    card?.focus({ preventScroll: true });
+  },
 
   watch: new IntersectionObserver(entries => {
     for (const { target, isIntersecting } of entries) {
-      target.known.isSeen = isIntersecting;
-      if (isIntersecting && target.known.isOld) target.known.refresh();
+      const known = target.known;
+      known.isSeen = isIntersecting;
+      // Cards that are only scrolled past aren't read.
+      if (isIntersecting) setTimeout(() => { if (known.isSeen && known.isOld) known.refresh(); }, 100);
     }
   }, { rootMargin: "300px" }),
+};
+
+part("filterText").oninput = () => {
+  overview.filter();
+  speak(part("filtered").textContent);
 };

@@ -37,10 +37,11 @@ function listen(isAgain) {
 }
 
 async function route() {
+  const left = browser.name;
   address = readAddress();
   if (address.rows === undefined) browser.close();
   listen(false);
-  if (address.rows !== undefined) await browser.open(address.rows); else if (address.card !== undefined) overview.show(address.card);
+  if (address.rows !== undefined) await browser.open(address.rows); else overview.show(address.card ?? left);
 }
 
 addEventListener("hashchange", route);

@@ -15,11 +15,15 @@ const browser = {
     part("browser").hidden = false;
     document.body.className = "rows";
     const shownName = overview.caches.get(name)?.cache.shownName ?? name;
-    part("cacheName").textContent = shownName;
+    part("cacheName").textContent = part("cacheName").title = shownName;
+    part("rows").ariaLabel = `Rows of ${shownName}`;
+    part("back").href = "#cache=" + encodeURIComponent(name);
     document.title = `${shownName} – ${storeTitle}`;
     part("where").value = part("rowNumber").value = "";
     part("rowCount").textContent = "reading…";
     await this.read();
+    // The keys scroll the rows at once.
+    if (this.name === name && document.activeElement === document.body) part("rows").focus({ preventScroll: true });
   },
 
   // Reads the view. Shows it unless the page shows another cache by then, or already this state or a newer one.
@@ -36,10 +40,14 @@ const browser = {
     this.pending = new Map();
     part("panes").classList.toggle("plain", !view.hasSections);
     part("sections").hidden = !view.hasSections;
+    const text = view.columns.find(column => column.kind === "text");
+    part("where").placeholder = text ? `${text.name} CONTAINS[c] "x"` : "";
     const head = element("div", "head");
     head.append(element("span", "cell place", "row"));
     if (view.hasSections) head.append(element("span", "cell section", "section"));
     for (const column of view.columns) head.append(element("span", "cell " + column.kind, column.name));
+    head.role = "row"; head.ariaRowIndex = 1;
+    for (const cell of head.children) cell.role = "columnheader";
     const rows = new RowList(part("rows"), head, async (from, limit) => {
       return (await ask("rows", { cache: name, from, limit })).rows;
     }, this.drawRow.bind(this));
@@ -56,14 +64,26 @@ const browser = {
       // The list of sections does not scroll while the user is in it.
       if (!part("sections").matches(":hover, :focus") && !sections.isVisible(section)) sections.show(section, false);
     };
-    part("sections").onkeydown = event => {
-      const section = sections.row(sections.top);
-      if (event.key === "Enter" && section) rows.show(section.rowsBefore);
-    };
     this.showCount(view);
     sections.reload(view.sectionCount);
     rows.reload(view.count);
     rows.show(top);
+  },
+
+  // Arrow keys move the cursor through the sections; Enter and Space show the section at the cursor.
+  moveCursor(event) {
+    if (!this.sections || event.ctrlKey || event.altKey || event.metaKey) return;
+    const { sections, view: { sectionCount } } = this, page = sections.page, at = this.cursor ?? this.section ?? 0;
+    const to = {
+      ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: sectionCount - 1,
+      Enter: at, " ": at,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.cursor = Math.max(0, Math.min(to, sectionCount - 1));
+    sections.reveal(this.cursor);
+    const section = sections.row(at);
+    if (to === at && section) this.rows.show(section.rowsBefore);
   },
 
   // Shows an error instead of the rows; without an error, shows the rows.
@@ -79,7 +99,7 @@ const browser = {
   closeLists() {
     this.lastTop = this.rows?.top ?? this.lastTop;
     this.rows?.close(); this.sections?.close();
-    this.rows = this.sections = this.section = undefined;
+    this.rows = this.sections = this.section = this.cursor = undefined;
   },
 
   close() {
@@ -102,13 +122,19 @@ const browser = {
   },
 
   showCount({ count, sectionCount }) {
+    this.view.sectionCount = sectionCount;
+    part("rows").ariaRowCount = count + 1;
     const sections = this.view.hasSections ? ` in ${counted(sectionCount, "section")}` : "";
     part("rowCount").textContent = count === 0 ? "no rows" : counted(count, "row") + sections;
   },
 
   drawRow(target, row, number, isTop) {
     const view = this.view, first = row?.sectionRow === 0;
-    while (target.children.length < view.columns.length + (view.hasSections ? 2 : 1)) target.append(element("span"));
+    while (target.children.length < view.columns.length + (view.hasSections ? 2 : 1)) {
+      target.append(element("span"));
+      target.lastElementChild.role = "cell";
+    }
+    target.role = "row"; target.ariaRowIndex = number + 2;
     const cells = target.children;
     const fill = (cell, text, className) => {
       if (cell.textContent !== text) cell.textContent = text;
@@ -134,6 +160,12 @@ const browser = {
     target.children[1].className = "cell number";
     target.children[1].textContent = section ? grouped(section.count) : "";
     target.classList.toggle("here", number === this.section);
+    const isCursor = number === (this.cursor ?? this.section);
+    target.classList.toggle("cursor", isCursor);
+    target.role = "option"; target.id = "section" + number;
+    if (isCursor) part("sections").setAttribute("aria-activedescendant", target.id);
+    target.ariaPosInSet = number + 1; target.ariaSetSize = this.view.sectionCount; target.ariaSelected = number === this.section;
+    target.ariaLabel = section ? `${sectionTitle(section.name)}, ${counted(section.count, "row")}` : "";
     target.onclick = () => { if (section) this.rows.show(section.rowsBefore); };
   },
 
@@ -145,7 +177,10 @@ const browser = {
     const rows = this.rows;
     for (const [id, kind] of change.rows) this.pending.set(id, kind);
     this.showCount(change);
-    part("lastChange").textContent = change.sentence;
+    // Each part of the sentence, such as "2 inserted", has the colour of its rows.
+    part("lastChange").replaceChildren(...change.sentence.split(", ").flatMap((text, index) =>
+      [index > 0 ? ", " : "", element("span", text.split(" ").at(-1), text)]));
+    speak(change.sentence);
     let shift = 0;
     // Keeps the visible rows in place when rows above them are inserted or deleted.
     const anchor = rows.top > 0 && change.shifts && rows.visible().find(({ row }) => !this.pending.has(row.id));
@@ -168,6 +203,14 @@ const browser = {
     if (row === null || this.rows !== rows) return false;
     rows.show(row, false);
     rows.mark(id, "found");
+    speak(`row ${grouped(row)} is shown`);
     return true;
   },
+};
+
+part("sections").onkeydown = event => browser.moveCursor(event);
+part("sections").onblur = () => { browser.cursor = undefined; browser.sections?.redraw(); };
+// A text that is cut off is shown as a whole by its tooltip.
+part("rows").onmouseover = ({ target: cell }) => {
+  if (cell.classList.contains("cell")) cell.title = cell.scrollWidth > cell.clientWidth ? cell.textContent : "";
 };
