@@ -117,7 +117,7 @@ import Testing
         #expect(status == 1)
         #expect(
             sentence
-                == "fetchindex-browse: port \(page.port) of 127.0.0.1 cannot be used: Address already in use; "
+                == "fetchindex: port \(page.port) of 127.0.0.1 cannot be used: Address already in use; "
                 + "choose another one with --port, or 0 for a free one\n")
         // The error must not wait for a time limit.
         #expect(Date().timeIntervalSince(start) < 4)
@@ -130,6 +130,6 @@ import Testing
 
     @Test func aMissingStoreIsAnError() throws {
         let (status, sentence) = try page.status(of: ["browse", page.folder.path + "/none"])
-        #expect(status == 1 && sentence.hasPrefix("fetchindex-browse: there is no store at "))
+        #expect(status == 1 && sentence.hasPrefix("fetchindex: there is no store at "))
     }
 }
