@@ -102,6 +102,11 @@ final class RecordPlacer: RowPlacer {
         return column.mayHaveRecords(within: bound, values)
     }
 
+    func mayPrecede(_ values: RecordBounds, _ others: RecordBounds) -> Bool {
+        guard section == nil, let column = sortColumns.first else { return false }
+        return column.mayPrecede(values, others)
+    }
+
     func placeMember(_ bytes: RawSpan, _ placement: inout RowPlacement) throws {
         let missing = missingValues
         try placeMember(RecordView(bytes, missing: missing.span.bytes), &placement)

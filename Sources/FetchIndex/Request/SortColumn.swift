@@ -95,6 +95,14 @@ final class SortColumn {
         return values.mayHave(.null) || values.mayHave(lessOrEqual: bound)
     }
 
+    /// Whether the first of the values within bounds comes before the first one within other bounds. Unknown bounds come
+    /// first.
+    func mayPrecede(_ values: RecordBounds, _ others: RecordBounds) -> Bool {
+        guard hasBounds, let others = others[slot] else { return false }
+        guard let values = values[slot] else { return true }
+        return values.precede(others, isDescending: isDescending)
+    }
+
     /// Whether the bytes contain an integer, a double, a date or a text of the record itself, which can be compared
     /// with bounds.
     var hasBounds: Bool {

@@ -122,12 +122,14 @@ final class BlockPlacer {
 
     /// A filter with which a scan skips records that aren't members; nil if it can't skip any. Unless members are
     /// counted, it may also skip records whose row keys are greater than the least bound that a thread has found so
-    /// far.
+    /// far. Zones that may have the first rows are then read first, so that the bound is low soon.
     var filterOfSorted: ScanFilter? {
         guard let placer else { return nil }
         if countsMembers || related != nil || !sorter.isBounded || !placer.hasBounds { return filter }
         return ScanFilter(placer.columnTests) { [sorter, bound] values in
             placer.mayHaveRecords(within: bound.least(with: sorter.bound), values)
+        } precedes: {
+            placer.mayPrecede($0, $1)
         }
     }
 }

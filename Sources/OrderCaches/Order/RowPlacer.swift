@@ -35,12 +35,16 @@ package protocol RowPlacer: AnyObject {
     var hasBounds: Bool { get }
     /// Whether a record with values within these bounds may have a row key of at most `bound`.
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
+    /// Whether records with values within these bounds may have lesser row keys than records with values within
+    /// `others`.
+    func mayPrecede(_ values: RecordBounds, _ others: RecordBounds) -> Bool
 }
 
 extension RowPlacer {
     package var columnTests: [ColumnTest] { [] }
     package var hasBounds: Bool { false }
     package func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool { true }
+    package func mayPrecede(_ values: RecordBounds, _ others: RecordBounds) -> Bool { false }
 }
 
 /// The placement of a row: its key in the rows tree, while it's being made.

@@ -41,9 +41,9 @@ package final class Scan {
     /// The reader that a thread of the scan uses.
     package func reader(ofThread thread: Int) -> StoreReader { readers[thread] }
 
-    /// Calls the body with an entity's records in blocks, on several threads. Each thread gets its blocks by ascending
-    /// object number, and calls `finish` after its last block. `filters`, one per thread, skip objects that the caller
-    /// doesn't want. Throws like `StoreReader.scan`, for example if the number of records differs from the entity's
+    /// Calls the body with an entity's records in blocks, on several threads. Each thread calls `finish` after its last
+    /// block. `filters`, one per thread, skip objects that the caller doesn't want. A thread gets its blocks by ascending
+    /// object number, unless a filter says which zones to read first. Throws like `StoreReader.scan`, for example if the number of records differs from the entity's
     /// count. Throws `MissingObject` if a candidate has no record. If a body throws, each thread that is still reading
     /// ends after its current part, without calling `finish`.
     package func forEachBlock(
@@ -57,8 +57,7 @@ package final class Scan {
             }
             return try finish(0)
         }
-        let numbers = try self.numbers(of: entity)
-        let length = partLength(of: numbers.count)
+        let parts = try parts(of: entity, filters.first ?? nil)
         let progress = Mutex<(part: Int, scanned: ScanCount, hasFailed: Bool)>((0, ScanCount(), false))
         // Each thread uses its own reader and filter.
         nonisolated(unsafe) let (readers, filters) = (readers, filters)
@@ -69,11 +68,9 @@ package final class Scan {
                         defer { progress.part += 1 }
                         return progress.hasFailed ? nil : progress.part
                     }
-                    guard let part, UInt64(part) * length < numbers.count else { break }
-                    let lower = UInt64(part) * length
+                    guard let part, part < parts.count else { break }
                     let scanned = try readers[thread].readBlocks(
-                        of: entity, numbers: numbers[lower..<lower + length],
-                        where: filters.isEmpty ? nil : filters[thread]
+                        of: entity, numbers: parts[part], where: filters.isEmpty ? nil : filters[thread]
                     ) {
                         try body(thread, &$0)
                         return true
@@ -173,10 +170,20 @@ package final class Scan {
         return NumberParts(wanted.within(start..<end))
     }
 
-    private func partLength(of count: UInt64) -> UInt64 {
-        if isAlone { return count }
-        let share = count / (UInt64(threadCount) * Self.partsOfThread) + 1
-        return share < Zone.length / 2 ? share : (share + Zone.length - 1) / Zone.length * Zone.length
+    /// The parts of an entity's object numbers, in the order in which the threads take them. If a filter says which
+    /// zones to read first, each zone is a part, unless there are too few for the threads to share: the rows of the
+    /// first zones may show that the others have no wanted row. O(zones log zones) for such a filter.
+    private func parts(of entity: Int, _ filter: ScanFilter?) throws -> [[Range<UInt64>]] {
+        let numbers = try self.numbers(of: entity)
+        let share = isAlone ? numbers.count : numbers.count / (UInt64(threadCount) * Self.partsOfThread) + 1
+        if share >= Zone.length / 2, let precedes = filter?.precedes,
+            let zones = try readers[0].zones(of: entity, in: selection.numbers(of: entity), by: precedes)
+        {
+            return zones
+        }
+        let length =
+            isAlone || share < Zone.length / 2 ? share : (share + Zone.length - 1) / Zone.length * Zone.length
+        return stride(from: 0, to: numbers.count, by: UInt64.Stride(clamping: length)).map { numbers[$0..<$0 + length] }
     }
 
     private func requireCount(of entity: Int, _ scanned: ScanCount) throws {

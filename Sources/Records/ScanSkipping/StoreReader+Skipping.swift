@@ -13,6 +13,7 @@ struct ZoneSelection {
 /// Scan skipping for readers: zones (bounds of values) and columns (texts by code) show which objects cannot match.
 ///
 ///     numbers(of:where:)    skips whole zones before the scan, which divides the rest among threads
+///     zones(of:in:by:)      sorts the rest, so that the zones with the first rows are read first
 ///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
     /// The object numbers of an entity to scan: all except those of zones whose bounds show that no object matches.
@@ -29,6 +30,38 @@ extension StoreReader {
         }
         let numbers = NumberRanges(skipping: skipped)
         return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
+    }
+
+    /// The wanted object numbers of each zone of an entity, sorted by the bounds of the zones. Zones with equal bounds, and
+    /// zones whose bounds are unknown, which are first, are sorted by object number. Returns nil while a transaction has
+    /// changed zones and hasn't written them yet. O(zones log zones).
+    func zones(
+        of entity: Int, in wanted: NumberRanges, by precedes: (RecordBounds, RecordBounds) -> Bool
+    ) throws -> [[Range<UInt64>]]? {
+        if hasOpenZones { return nil }
+        let types = RecordBounds.types(of: model.entities[entity])
+        var stored: [UInt64: RecordBounds] = [:]
+        try forEachZone(of: entity) { key, value in stored[key.index] = (try? Zone(value, at: key))?.bounds.of(types) }
+        // The last zone counts as whole, since a zone of which only a part is read isn't skipped by its bounds.
+        let end = (try entityState(entity).nextObject + Zone.length - 1) / Zone.length * Zone.length
+        var zones: [(bounds: RecordBounds?, index: UInt64, numbers: [Range<UInt64>])] = []
+        let start = min(try firstNumber(of: entity) / Zone.length * Zone.length, end)
+        for range in wanted.within(start..<end) {
+            range.forEachZone(of: entity) { key, numbers in
+                if zones.last?.index == key.index {
+                    zones[zones.count - 1].numbers.append(numbers)
+                } else {
+                    zones.append((stored[key.index], key.index, [numbers]))
+                }
+            }
+        }
+        zones.sort { one, other in
+            guard let left = one.bounds, let right = other.bounds else {
+                return one.bounds == nil && (other.bounds != nil || one.index < other.index)
+            }
+            return precedes(left, right) || !precedes(right, left) && one.index < other.index
+        }
+        return zones.map(\.numbers)
     }
 
     /// Estimates how many objects with wanted object numbers a scan with this filter skips. A scan that is divided into

@@ -85,6 +85,14 @@ package struct ValueBounds: Equatable, Sendable {
         return hasValue && key <= greatest && least <= key.filled(after: prefix.utf8.count)
     }
 
+    /// Whether the first value within these bounds comes before the first value within other bounds of the type. Null
+    /// sorts first, or last in descending order.
+    package func precede(_ other: ValueBounds, isDescending: Bool) -> Bool {
+        if isDescending { return hasValue && (!other.hasValue || greatest > other.greatest) }
+        if hasNull || other.hasNull { return hasNull && !other.hasNull }
+        return least < other.least
+    }
+
     /// The key of a value; nil if the value has another type than the bounds, or has no key.
     private func key(of value: Value) -> BoundKey? { value.type == type ? BoundKey(value) : nil }
 
