@@ -15,9 +15,21 @@ internal import FetchIndexValues
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
 /// range are counted.
 struct FetchPlanner {
-    /// About the number of records that a scan by two threads reads in the time in which one record is read by its
-    /// object number.
-    private static let lookUpCost = 32
+    // Prices are in records of a scan by two threads.
+
+    /// The price of a candidate that is found by a value or a link.
+    private static let lookUpPrice = 32
+    /// The price of a candidate in a range of a cache's rows: a walk finds it, and its record is often near another one
+    /// that is read.
+    private static let rowPrice = 5
+    /// The price of a candidate if the predicate has key paths. A scanned record costs nearly as much, because the scan
+    /// follows the paths, too.
+    private static let priceWithPaths = 4
+    /// The number of codes that a scan compares in columns at the price of a record.
+    private static let codesOfRecord = 20
+    /// Candidates that cost less than a scan of one record in this many are looked up without reading zones, since that
+    /// costs more.
+    private static let recordsOfZones = 50
     /// Up to this many records may be looked up even if a scan would take less time, because looking them up takes only
     /// some hundred microseconds.
     private static let fewLookUps = 256
@@ -99,7 +111,7 @@ struct FetchPlanner {
                 source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact,
                 lookUpCount: best.lookUpCount)
         case .scan(let selection):
-            let skipped = try selection.skippedCount &+ skippedByColumns(selection)
+            let skipped = try selection.skippedCount &+ (skippedByColumns(selection) ?? 0)
             let rowsRead = max(0, rowCount - Int(clamping: skipped))
             return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false, lookUpCount: 0)
         }
@@ -147,21 +159,54 @@ struct FetchPlanner {
         case scan(RecordSelection)
     }
 
-    /// Chooses candidates if there are few enough, otherwise a scan. For at most `fewLookUps` candidates, no zones are
-    /// read.
+    /// Chooses candidates if they cost less than a scan, otherwise a scan. For few candidates, no zones are read.
     private func choice() throws -> Choice {
         let best = try candidates()
-        if let best, best.found.count <= Self.fewLookUps { return .candidates(best) }
+        let count = try recordCount()
+        if let best, try best.found.count <= fewLookUps() || price(of: best) <= count / Self.recordsOfZones {
+            return .candidates(best)
+        }
         let selection = try zonesToScan()
-        if let best, try best.found.count <= limit(skipping: selection.skippedCount) { return .candidates(best) }
+        if let best, try isCheaper(best, than: selection) { return .candidates(best) }
         return .scan(selection)
     }
 
-    /// The set of candidates that should cost least; nil if none can be looked up, or if it has more than `limit()`
-    /// candidates.
+    private func isCheaper(_ candidates: Candidates, than selection: RecordSelection) throws -> Bool {
+        let price = price(of: candidates)
+        let most = try max(0, recordCount() - Int(clamping: selection.skippedCount))
+        if price > most { return false }
+        guard let skipped = try skippedByColumns(selection, fromSample: true) else { return true }
+        return price <= most - min(most, Int(clamping: skipped)) + most / Self.codesOfRecord
+    }
+
+    private func price(of candidates: Candidates) -> Int {
+        let price =
+            switch candidates.found {
+            case .objects: lookUpPrice
+            case .rows: rowPrice
+            case .keys: keyPrice
+            }
+        return candidates.found.count * price
+    }
+
+    private var lookUpPrice: Int { table.allPaths.isEmpty ? Self.lookUpPrice : Self.priceWithPaths }
+
+    /// The price of a row is higher if the fetch ends early: all rows of a range are found even if few of them are read.
+    private var rowPrice: Int { table.allPaths.isEmpty && !endsEarly ? Self.rowPrice : lookUpPrice }
+
+    /// The price of a unique key in a range. It's higher, because the record's value is compared with the key.
+    private var keyPrice: Int { 2 * lookUpPrice }
+
+    private func recordCount() throws -> Int { Int(clamping: try reader.count(of: entities)) }
+
+    /// The number of records that may be looked up even if a scan costs less.
+    private func fewLookUps() throws -> Int { try min(recordCount() / Self.recordsOfLookUp, Self.fewLookUps) }
+
+    /// The set of candidates that should cost least; nil if none can be looked up, or if they are many and a scan of all
+    /// records costs less.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
-        let limit = try limit()
+        let limit = try mostLookUps(at: lookUpPrice)
         let hasUniqueKeys = entities.allSatisfy(reader.hasUniqueKeys)
         let others =
             try (hasUniqueKeys ? uniqueValues(limit) : [])
@@ -171,22 +216,18 @@ struct FetchPlanner {
                     found: .objects($0.objects), isExact: false)
             }
         let best = (others + kept).min { left, right in
-            let (count, otherCount) = (left.found.count, right.found.count)
-            return count < otherCount || count == otherCount && left.isExact && !right.isExact
+            let (price, otherPrice) = (self.price(of: left), self.price(of: right))
+            return price < otherPrice || price == otherPrice && left.isExact && !right.isExact
         }
-        // A unique key costs about twice as much as a row of a cache, because the record's value is compared, too.
-        let shorter = min(limit, best.map { $0.found.count - 1 } ?? .max) / 2
-        let range = hasUniqueKeys ? try uniqueRange(shorter) : nil
-        guard let best = range ?? best, best.found.count <= limit else { return nil }
-        return best
+        guard hasUniqueKeys else { return best }
+        let fewest = best.map { (price(of: $0) - 1) / keyPrice } ?? .max
+        return try uniqueRange(min(fewest, mostLookUps(at: keyPrice))) ?? best
     }
 
-    /// The maximum number of candidates to look up; if there are more, the records are scanned.
-    private func limit(skipping skipped: UInt64 = 0) throws -> Int {
-        let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
-        let most = count / Self.recordsOfLookUp
-        // With key paths, a scanned record costs about as much as one that is looked up: the scan follows the paths.
-        return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
+    /// The maximum number of candidates to look up at a price; if there are more, a scan of all records costs less.
+    private func mostLookUps(at price: Int) throws -> Int {
+        let fewest = try fewLookUps() * lookUpPrice / price
+        return try max(recordCount() / price, fewest)
     }
 
     // MARK: Sources

@@ -65,17 +65,27 @@ extension StoreReader {
     }
 
     /// Estimates how many objects with wanted object numbers a scan with this filter skips. A scan that is divided into
-    /// parts may skip another number of them. O(numbers with codes + zones).
-    package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
+    /// parts may skip another number of them. If there are more than `most` zones, about that many are read, at equal
+    /// distances. O(numbers with codes in the zones that are read).
+    package func skippedCount(
+        of entity: Int, in wanted: NumberRanges, where filter: ScanFilter, sampling most: Int = .max
+    ) throws -> UInt64 {
         if hasOpenZones { return 0 }
-        var skipped: UInt64 = 0
-        for range in wanted.within(0..<(try entityState(entity).nextObject)) {
-            try forEachSelection(of: entity, in: range, filter) {
-                skipped += $0.skippedCount
-                return true
+        let ranges = wanted.within(0..<(try entityState(entity).nextObject))
+        let zoneCount = ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } / Zone.length
+        let distance = max(1, zoneCount / UInt64(most))
+        var (zone, skipped): (UInt64, UInt64) = (0, 0)
+        for range in ranges {
+            try range.forEachZone(of: entity) { _, numbers in
+                zone += 1
+                guard (zone - 1) % distance == distance / 2 else { return }
+                try forEachSelection(of: entity, in: numbers, filter) {
+                    skipped += $0.skippedCount
+                    return true
+                }
             }
         }
-        return skipped
+        return skipped * distance
     }
 
     /// The minimum gap between two ranges that are read. Objects in shorter gaps are read too: a page has about this

@@ -190,11 +190,13 @@ import FetchIndexValues
         #expect(try found("weight < 128", endsEarly: true) == 128)
         #expect(try found("weight < 129", endsEarly: true) == nil)
         #expect(try found("weight > 5 AND weight < 5", endsEarly: true) == 0)
-        // Rows of a cache cost half as much as unique keys, because their records aren't compared with the key.
-        #expect(try found("size < 312") == 624)
-        #expect(try found("size < 313") == nil)
-        #expect(try found("weight < 100 AND size < 100") == 200)
-        #expect(try found("weight < 99 AND size < 100") == 99)
+        // A row of a cache costs 5 records of a scan, or 32 if the fetch ends early; a unique key costs 64.
+        #expect(try found("size < 2000") == 4000)
+        #expect(try found("size < 2001") == nil)
+        #expect(try found("size < 312", endsEarly: true) == 624)
+        #expect(try found("size < 313", endsEarly: true) == nil)
+        #expect(try found("weight < 16 AND size < 100") == 200)
+        #expect(try found("weight < 15 AND size < 100") == 15)
     }
 
     /// The value of a unique key is damaged, or leads to another object or a missing one. The fetch scans all objects
