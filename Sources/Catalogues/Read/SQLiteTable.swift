@@ -88,7 +88,7 @@ final class SQLiteTable: RowSource {
         }
     }
 
-    /// Returns the declared types. The types of other columns are inferred from all values, as those of CSV are.
+    /// Returns the declared types. If a column has no declared type, its type is inferred from all values, as in CSV.
     func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
         var types = declared.map(Self.type(ofDeclared:))
         let open = asked.filter { types[$0] == nil }

@@ -1,7 +1,7 @@
 internal import FetchIndexValues
 
-/// The rows of several files with the same columns, one file after the other. A row's line number also has the number
-/// of its file: `FileLine`.
+/// The rows of several files with the same columns, one file after the other. The line number of a row includes the
+/// number of its file: `FileLine`.
 final class SeveralFiles: RowSource {
     private let sources: [any RowSource]
 

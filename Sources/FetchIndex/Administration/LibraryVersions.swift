@@ -1,7 +1,7 @@
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// The version of this library, and those of what its stores depend on.
+/// The versions of this library, of the store format, and of the libraries that stores depend on.
 public struct LibraryVersions: Encodable, Sendable {
     /// The version of FetchIndex, such as "0.9.0".
     public let fetchIndex: String
