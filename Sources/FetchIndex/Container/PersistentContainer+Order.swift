@@ -71,8 +71,10 @@ extension PersistentContainer {
         _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
         let snapshot = try store.snapshot()
-        let endsEarly = definition.sortKeys.isEmpty && options.wantedRows.most < .max
-        let (request, selection) = try definition.plan(in: snapshot, endsEarly: endsEarly)
+        // To count the members of a sorted order with a predicate, all of them must be found.
+        let wanted = options.wantedRows
+        let needsAll = wanted.countsAll && definition.predicate != nil && !definition.sortKeys.isEmpty
+        let (request, selection) = try definition.plan(in: snapshot, most: needsAll ? .max : wanted.most)
         let computed = try CacheEngine.compute(
             options.applied(to: request), in: snapshot, from: selection, wanted: options.wantedRows)
         return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))

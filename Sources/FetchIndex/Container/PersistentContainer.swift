@@ -217,9 +217,10 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// The plan by which a fetch with a definition would now find its rows, chosen without fetching them. Throws
-    /// `StoreError`, and other errors if the definition doesn't fit the model.
-    public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
+    /// The plan by which a fetch with a definition would now find its rows. With a limit, the fetch needs only that many
+    /// rows, and the plan may find them already; otherwise it's chosen without fetching rows. Throws `StoreError`, and
+    /// other errors if the definition doesn't fit the model.
+    public func plan(_ definition: OrderDefinition, limit: Int? = nil) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()
             let number = try snapshot.model.number(of: definition.entity)
@@ -228,7 +229,10 @@ extension PersistentContainer {
             let table = PathTable(ofEntity: number, in: snapshot.model, predicate)
             let compiled = try CompiledPredicate(predicate, entity, table)
             let entities = try definition.entities(in: snapshot.model)
-            return try FetchPlanner(predicate, compiled, table, entity: number, among: entities, in: snapshot).plan()
+            let first = FirstRows(definition, most: limit ?? .max, entity, besides: [:])
+            return try FetchPlanner(
+                predicate, compiled, table, entity: number, among: entities, in: snapshot, first: first
+            ).plan()
         }
     }
 }

@@ -161,21 +161,24 @@ extension ManagedObjectContext {
         _ definition: OrderDefinition, includesPending: Bool, atMost most: Int = .max,
         _ body: (RecordKey) throws -> Bool
     ) throws {
-        let (request, selection) = try plan(definition, endsEarly: most < .max && definition.sortKeys.isEmpty)
+        let edits = includesPending ? core.edits.reported : [:]
+        let (request, selection) = try plan(definition, most: most, besides: edits)
         try request.builder.walkMembers(
-            of: try snapshot(), from: selection, replacing: includesPending ? core.edits.reported : [:],
+            of: try snapshot(), from: selection, replacing: edits,
             definition.sortKeys.isEmpty ? .byNumber : .byRow(most: most), body)
     }
 
     /// Compiles a definition, and selects the records in the context's state on which its predicate must be evaluated.
+    /// The fetch needs only the first `most` members. Those of `edits` may be missing among the selected records.
     func plan(
-        _ definition: OrderDefinition, endsEarly: Bool = false
+        _ definition: OrderDefinition, most: Int = .max, besides edits: [RecordKey: [UInt8]?] = [:]
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
         let snapshot = try snapshot()
         let entity = try snapshot.model.number(of: definition.entity)
         let entities = try definition.entities(in: snapshot.model)
-        let orders = definition.predicate == nil ? [] : try core.leadingOrders(of: entity, among: entities)
-        return try definition.plan(in: snapshot, leadingOrders: orders, endsEarly: endsEarly)
+        let needsOrders = definition.predicate != nil || most < .max
+        let orders = needsOrders ? try core.leadingOrders(of: entity, among: entities) : []
+        return try definition.plan(in: snapshot, leadingOrders: orders, most: most, besides: edits)
     }
 
     /// The saved record of an object in the context's state; nil if the record is missing or can't be read.

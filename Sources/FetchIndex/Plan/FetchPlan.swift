@@ -25,14 +25,18 @@ public struct FetchPlan: Equatable, Sendable {
     /// The number of values or ranges that are looked up. It can exceed 1 for IN, and for equalities or ranges with OR.
     /// It's 0 for a scan, and 1 for `related` and `identifiers`.
     public let lookUpCount: Int
+    /// Whether the records are read in the order of the sort keys, until enough rows match. `rowsRead` is then their
+    /// number.
+    public let isInOrder: Bool
 }
 
 extension FetchPlan: CustomStringConvertible {
     /// A text: scan of all records, scan of records that may match, cache "by price" on price, unique key isbn,
     /// links from the objects of author.name, or objects by their ids. The number of lookups follows if it exceeds
-    /// one: unique key isbn, 900 lookups.
+    /// one: unique key isbn, 900 lookups. If rows are read in the order of the sort keys, that follows: unique key isbn,
+    /// in order.
     public var description: String {
-        lookUpCount > 1 ? "\(way), \(lookUpCount) lookups" : way
+        (lookUpCount > 1 ? "\(way), \(lookUpCount) lookups" : way) + (isInOrder ? ", in order" : "")
     }
 
     private var way: String {

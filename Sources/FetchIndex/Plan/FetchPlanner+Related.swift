@@ -132,7 +132,10 @@ extension FetchPlanner {
                 let first = try order.rowRank(of: directed.lower)
                 let end = max(first, try order.rowRank(of: directed.upper))
                 guard found.count + end - first <= limit else { return nil }
-                try order.walkObjects(ranks: first..<end) { found.append($0) }
+                try order.walkObjects(ranks: first..<end) {
+                    found.append($0)
+                    return true
+                }
             }
             return found
         }

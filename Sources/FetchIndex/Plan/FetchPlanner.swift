@@ -10,32 +10,11 @@ internal import FetchIndexValues
 /// the attribute's unique keys, or by links from related objects.
 ///
 /// If candidates can't be looked up, or are too many, the records are scanned. The scan may skip zones that can't have
-/// a match.
+/// a match. The first rows of a sorted fetch can be found by a walk in their order.
 ///
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
 /// range are counted.
 struct FetchPlanner {
-    // Prices are in records of a scan by two threads.
-
-    /// The price of a candidate that is found by a value or a link.
-    private static let lookUpPrice = 32
-    /// The price of a candidate in a range of a cache's rows: a walk finds it, and its record is often near another one
-    /// that is read.
-    private static let rowPrice = 5
-    /// The price of a candidate if the predicate has key paths. A scanned record costs nearly as much, because the scan
-    /// follows the paths, too.
-    private static let priceWithPaths = 4
-    /// The number of codes that a scan compares in columns at the price of a record.
-    private static let codesOfRecord = 20
-    /// Candidates that cost less than a scan of one record in this many are looked up without reading zones, since that
-    /// costs more.
-    private static let recordsOfZones = 50
-    /// Up to this many records may be looked up even if a scan would take less time, because looking them up takes only
-    /// some hundred microseconds.
-    private static let fewLookUps = 256
-    /// At most a fraction of the entity's records is looked up: one in this many.
-    private static let recordsOfLookUp = 4
-
     let reader: StoreReader
     let entityNumber: Int
     /// The entities whose objects are fetched.
@@ -52,17 +31,20 @@ struct FetchPlanner {
     let constraints: [AttributeConstraint]
 
     /// The fresh caches whose row keys begin with an attribute, in the reader's state.
-    private let leadingOrders: [LeadingOrder]
+    let leadingOrders: [LeadingOrder]
     /// Whether the fetch stops after some objects. It reads them in the order of their object numbers.
-    private let endsEarly: Bool
+    let endsEarly: Bool
+    /// The rows that a sorted fetch wants; nil if it wants all rows.
+    let first: FirstRows?
 
     /// `compiled` is the predicate, compiled for the entity. `entities` are the entity and, if wanted, its subentities.
     /// If `leadingOrders` is nil, they are read from the reader.
     init(
         _ predicate: FetchPredicate, _ compiled: CompiledPredicate, _ table: PathTable, entity number: Int,
-        among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil, endsEarly: Bool = false
+        among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil, endsEarly: Bool = false,
+        first: FirstRows? = nil
     ) throws {
-        (self.reader, self.table, self.endsEarly) = (reader, table, endsEarly)
+        (self.reader, self.table, self.endsEarly, self.first) = (reader, table, endsEarly, first)
         self.leadingOrders = try leadingOrders ?? LeadingOrder.all(of: number, among: entities, in: reader)
         entityNumber = number
         self.entities = entities
@@ -76,7 +58,7 @@ struct FetchPlanner {
     }
 
     /// A set of candidates that contains all matching objects.
-    private enum Found {
+    enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
         /// The unique keys of a constraint in some intervals, and their number.
@@ -91,7 +73,7 @@ struct FetchPlanner {
         }
     }
 
-    private struct Candidates {
+    struct Candidates {
         let source: FetchPlan.Source
         let found: Found
         let isExact: Bool
@@ -109,11 +91,16 @@ struct FetchPlanner {
         case .candidates(let best):
             return FetchPlan(
                 source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact,
-                lookUpCount: best.lookUpCount)
+                lookUpCount: best.lookUpCount, isInOrder: false)
+        case .first(let walk, let source, let lookUpCount):
+            return FetchPlan(
+                source: source, rowsRead: walk.readCount, rowCount: rowCount, isExact: false, lookUpCount: lookUpCount,
+                isInOrder: true)
         case .scan(let selection):
             let skipped = try selection.skippedCount &+ (skippedByColumns(selection) ?? 0)
             let rowsRead = max(0, rowCount - Int(clamping: skipped))
-            return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false, lookUpCount: 0)
+            return FetchPlan(
+                source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false, lookUpCount: 0, isInOrder: false)
         }
     }
 
@@ -122,6 +109,7 @@ struct FetchPlanner {
         do {
             switch try choice() {
             case .candidates(let best): return .objects(try objects(of: best))
+            case .first(let walk, _, _): return .objects(walk.objects.sorted())
             case .scan(let selection): return selection
             }
         } catch  where error.isDamage { return .all }
@@ -138,7 +126,12 @@ struct FetchPlanner {
         case .rows(let ranges, let order):
             var objects: [RecordKey] = []
             objects.reserveCapacity(best.found.count)
-            for range in ranges { try order.walkObjects(ranks: range) { objects.append($0) } }
+            for range in ranges {
+                try order.walkObjects(ranks: range) {
+                    objects.append($0)
+                    return true
+                }
+            }
             return objects.sorted()
         }
     }
@@ -154,87 +147,11 @@ struct FetchPlanner {
         return nil
     }
 
-    private enum Choice {
-        case candidates(Candidates)
-        case scan(RecordSelection)
-    }
-
-    /// Chooses candidates if they cost less than a scan, otherwise a scan. For few candidates, no zones are read.
-    private func choice() throws -> Choice {
-        let best = try candidates()
-        let count = try recordCount()
-        if let best, try best.found.count <= fewLookUps() || price(of: best) <= count / Self.recordsOfZones {
-            return .candidates(best)
-        }
-        let selection = try zonesToScan()
-        if let best, try isCheaper(best, than: selection) { return .candidates(best) }
-        return .scan(selection)
-    }
-
-    private func isCheaper(_ candidates: Candidates, than selection: RecordSelection) throws -> Bool {
-        let price = price(of: candidates)
-        let most = try max(0, recordCount() - Int(clamping: selection.skippedCount))
-        if price > most { return false }
-        guard let skipped = try skippedByColumns(selection, fromSample: true) else { return true }
-        return price <= most - min(most, Int(clamping: skipped)) + most / Self.codesOfRecord
-    }
-
-    private func price(of candidates: Candidates) -> Int {
-        let price =
-            switch candidates.found {
-            case .objects: lookUpPrice
-            case .rows: rowPrice
-            case .keys: keyPrice
-            }
-        return candidates.found.count * price
-    }
-
-    private var lookUpPrice: Int { table.allPaths.isEmpty ? Self.lookUpPrice : Self.priceWithPaths }
-
-    /// The price of a row is higher if the fetch ends early: all rows of a range are found even if few of them are read.
-    private var rowPrice: Int { table.allPaths.isEmpty && !endsEarly ? Self.rowPrice : lookUpPrice }
-
-    /// The price of a unique key in a range. It's higher, because the record's value is compared with the key.
-    private var keyPrice: Int { 2 * lookUpPrice }
-
-    private func recordCount() throws -> Int { Int(clamping: try reader.count(of: entities)) }
-
-    /// The number of records that may be looked up even if a scan costs less.
-    private func fewLookUps() throws -> Int { try min(recordCount() / Self.recordsOfLookUp, Self.fewLookUps) }
-
-    /// The set of candidates that should cost least; nil if none can be looked up, or if they are many and a scan of all
-    /// records costs less.
-    private func candidates() throws -> Candidates? {
-        let kept = try leadingOrders.compactMap(candidates)
-        let limit = try mostLookUps(at: lookUpPrice)
-        let hasUniqueKeys = entities.allSatisfy(reader.hasUniqueKeys)
-        let others =
-            try (hasUniqueKeys ? uniqueValues(limit) : [])
-            + related(limit).map {
-                Candidates(
-                    source: $0.path == RelatedPath.keyName ? .identifiers : .related(path: $0.path),
-                    found: .objects($0.objects), isExact: false)
-            }
-        let best = (others + kept).min { left, right in
-            let (price, otherPrice) = (self.price(of: left), self.price(of: right))
-            return price < otherPrice || price == otherPrice && left.isExact && !right.isExact
-        }
-        guard hasUniqueKeys else { return best }
-        let fewest = best.map { (price(of: $0) - 1) / keyPrice } ?? .max
-        return try uniqueRange(min(fewest, mostLookUps(at: keyPrice))) ?? best
-    }
-
-    /// The maximum number of candidates to look up at a price; if there are more, a scan of all records costs less.
-    private func mostLookUps(at price: Int) throws -> Int {
-        let fewest = try fewLookUps() * lookUpPrice / price
-        return try max(recordCount() / price, fewest)
-    }
-
     // MARK: Sources
 
     /// Looks up the unique values that the predicate demands. Leaves out an attribute with more than `limit` values, or
     /// with null among them.
-    private func uniqueValues(_ limit: Int) throws -> [Candidates] {
+    func uniqueValues(_ limit: Int) throws -> [Candidates] {
         try constraints.compactMap { constraint in
             guard let values = constraint.demand.values, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
                 values.count <= limit, !values.contains(where: \.isNull)
@@ -251,7 +168,7 @@ struct FetchPlanner {
     /// Looks for the unique attribute with the fewest unique keys in the ranges to which the predicate limits it, and
     /// returns these ranges. Returns nil if the predicate limits no unique attribute to at most `limit` keys. O(log n +
     /// limit) for each attribute, and O(log n) for each range.
-    private func uniqueRange(_ limit: Int) throws -> Candidates? {
+    func uniqueRange(_ limit: Int) throws -> Candidates? {
         // A scan that stops early may end before many keys are counted, so only a few are counted.
         var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
         var shortest: Candidates?
@@ -259,7 +176,7 @@ struct FetchPlanner {
             let slot = constraint.slots[0]
             // Demands for values are handled by `uniqueValues`.
             guard !constraints.contains(where: { $0.slot == slot && $0.demand.values != nil }),
-                let intervals = bounds(of: partConstraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
+                let intervals = intervals(of: slot)
             else { continue }
             guard let count = try keyCount(constraint, intervals, atMost: limit) else { continue }
             shortest = Candidates(
@@ -268,6 +185,11 @@ struct FetchPlanner {
             limit = count - 1
         }
         return shortest
+    }
+
+    /// The intervals of an attribute's values that contain all matches; nil if the predicate doesn't limit them.
+    func intervals(of slot: Int) -> [KeyInterval]? {
+        bounds(of: partConstraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
     }
 
     /// The number of unique keys in intervals. Returns nil if it exceeds `limit`, or without a search if more than one
@@ -287,32 +209,39 @@ struct FetchPlanner {
         return count
     }
 
-    private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
+    func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
 
-    private func candidates(of kept: LeadingOrder) throws -> Candidates? {
+    func candidates(of kept: LeadingOrder) throws -> Candidates? {
         // Most caches are rejected here, before their own predicates are parsed.
         let isBounded = constraints.contains { $0.slot == kept.keys[0].slot }
-        guard isBounded || kept.isOf(predicate), kept.known != nil else { return nil }
-        // All conditions of the cache's own predicate must be in this predicate; otherwise the cache may lack matching
-        // objects.
-        guard kept.knownParts.isSubset(of: parts) else { return nil }
+        guard isBounded || kept.isOf(predicate) else { return nil }
+        return try rows(of: kept).flatMap { $0.isLimited ? $0.rows : nil }
+    }
+
+    /// The rows of a cache that may match, and whether the predicate limits them, or all rows match. Returns nil if the
+    /// cache may lack matching objects.
+    func rows(of kept: LeadingOrder) throws -> (rows: Candidates, isLimited: Bool)? {
+        // All conditions of the cache's own predicate must be in this predicate.
+        guard kept.known != nil, kept.knownParts.isSubset(of: parts) else { return nil }
         let demanded = zip(parts, partConstraints).filter { !kept.knownParts.contains($0.0) }.map(\.1)
         let bounds = bounds(of: demanded, on: kept.keys)
-        guard bounds.intervals != nil || bounds.isExact else { return nil }
         let order = try kept.order()
         // Finding a range costs as much as reading some rows, so the number of ranges is limited.
-        guard bounds.intervals?.count ?? 0 <= max(Self.maximumIntervals, order.rowCount / Self.recordsOfLookUp) else {
+        guard bounds.intervals?.count ?? 0 <= max(Self.maximumIntervals, order.rowCount / Self.rowsOfInterval) else {
             return nil
         }
         let names = kept.keys.prefix(max(1, bounds.keyCount)).map { entity.attribute(at: $0.slot).name }
-        return Candidates(
+        let rows = Candidates(
             source: .order(name: kept.name, attribute: names.joined(separator: ", ")),
             found: .rows(try ranges(bounds.intervals, in: order), order), isExact: bounds.isExact,
             lookUpCount: bounds.intervals?.count ?? 1)
+        return (rows, bounds.intervals != nil || bounds.isExact)
     }
 
     /// Up to this many intervals of a cache's rows may be looked up one by one, even if the cache has few rows.
     private static let maximumIntervals = 1000
+    /// In a larger cache, at most one interval per this many rows is looked up.
+    private static let rowsOfInterval = 4
 
     /// The intervals of row keys that contain all matches, or nil if the predicate doesn't limit them; the number of
     /// keys that are bounded; and whether the intervals contain only matches.

@@ -29,9 +29,15 @@ struct KeyInterval: Equatable {
     private static func successor(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         while bytes.last == 0xFF { bytes.removeLast() }
-        guard let last = bytes.popLast() else { return [0xFF, 0xFF] }  // greater than every key
+        guard let last = bytes.popLast() else { return beyondAll }
         return bytes + [last + 1]
     }
+
+    /// Bytes that are greater than every key.
+    private static let beyondAll: [UInt8] = [0xFF, 0xFF]
+
+    /// The interval of all keys.
+    static let all = KeyInterval(lower: [], upper: beyondAll)
 
     /// The interval of keys that begin with a prefix and continue with a key of this interval.
     func following(_ prefix: [UInt8]) -> KeyInterval { KeyInterval(lower: prefix + lower, upper: prefix + upper) }

@@ -11,13 +11,15 @@ final class LeadingOrder {
     private var opened: SectionedOrder?
     /// The attributes, or references, with which row keys begin; at least one.
     let keys: [IndexKey]
+    /// Whether rows are sorted by nothing else than `keys` and, among equal ones, object numbers.
+    let hasAllKeys: Bool
     private let identity: CacheIdentity
     private let model: Model
 
     /// Returns nil if the row keys don't begin with an attribute or a reference. The cache's predicate is parsed only
     /// when it's needed.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
-        keys = Self.leadingKeys(of: kept.identity, model, model.entities[number])
+        (keys, hasAllKeys) = Self.leadingKeys(of: kept.identity, model, model.entities[number])
         if keys.isEmpty { return nil }
         name = kept.name
         self.kept = kept
@@ -54,15 +56,17 @@ final class LeadingOrder {
     }
 
     /// The section's attribute, then the sort keys before the first one that has another text order than `binary`,
-    /// reads related objects or repeats an attribute. Empty if there is a section key that isn't an attribute of the
-    /// entity.
-    private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
+    /// reads related objects or repeats an attribute; and whether these are all sort keys. Empty if there is a section
+    /// key that isn't an attribute of the entity.
+    private static func leadingKeys(
+        of identity: CacheIdentity, _ model: Model, _ entity: Entity
+    ) -> (keys: [IndexKey], areAll: Bool) {
         var shape = identity
         shape.predicate = ""
-        guard let definition = try? OrderDefinition(shape, in: model) else { return [] }
+        guard let definition = try? OrderDefinition(shape, in: model) else { return ([], false) }
         var keys: [IndexKey] = []
         if let section = definition.sectionKey {
-            guard case .attribute(let name) = section, let slot = entity.slot(of: name) else { return [] }
+            guard case .attribute(let name) = section, let slot = entity.slot(of: name) else { return ([], false) }
             keys.append(IndexKey(slot: slot, isDescending: false))
         }
         for key in definition.sortKeys {
@@ -71,7 +75,7 @@ final class LeadingOrder {
             else { break }
             keys.append(IndexKey(slot: slot, isDescending: key.direction == .descending))
         }
-        return keys
+        return (keys, keys.count == definition.sortKeys.count + (definition.sectionKey == nil ? 0 : 1))
     }
 
     /// The slot of the attribute in a sort key, or of a to-one relationship whose object's key is sorted; nil for other

@@ -42,25 +42,27 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// Compiles the definition, and selects records in a reader's state that include all members of the order.
-    /// `endsEarly` means that the fetch stops after some objects.
+    /// The fetch needs only the first `most` members.
     package func plan(
-        in reader: StoreReader, endsEarly: Bool = false
+        in reader: StoreReader, most: Int = .max
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
-        try plan(in: reader, leadingOrders: nil, endsEarly: endsEarly)
+        try plan(in: reader, leadingOrders: nil, most: most, besides: [:])
     }
 
-    /// Plans like `plan(in:endsEarly:)`, with the given leading orders; if `leadingOrders` is nil, finds them in the
-    /// reader's state.
+    /// Plans like `plan(in:most:)`, with the given leading orders; if `leadingOrders` is nil, finds them in the reader's
+    /// state. Objects with unsaved edits may be missing among the selected records.
     func plan(
-        in reader: StoreReader, leadingOrders: [LeadingOrder]?, endsEarly: Bool
+        in reader: StoreReader, leadingOrders: [LeadingOrder]?, most: Int, besides edits: [RecordKey: [UInt8]?]
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
         let number = try reader.model.number(of: entity)
         let placer = try RecordPlacer(self, number, in: reader.model)
         let request = try request(compiled(number, in: reader.model, placer), in: reader.model)
-        guard let predicate else { return (request, .all) }
+        let first = FirstRows(self, most: most, reader.model.entities[number], besides: edits)
+        guard predicate != nil || first != nil else { return (request, .all) }
         let planner = try FetchPlanner(
-            predicate, placer.predicate, placer.table, entity: number, among: request.builder.entities, in: reader,
-            leadingOrders, endsEarly: endsEarly)
+            predicate ?? FetchPredicate(value: true), placer.predicate, placer.table, entity: number,
+            among: request.builder.entities, in: reader, leadingOrders, endsEarly: most < .max && sortKeys.isEmpty,
+            first: first)
         return (request, try planner.selection())
     }
 

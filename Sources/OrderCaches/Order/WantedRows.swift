@@ -5,7 +5,7 @@ package struct WantedRows {
     /// The maximum number of rows that the caller wants, beginning with the first row.
     package let most: Int
     /// Whether the caller also wants the number of all members.
-    let countsAll: Bool
+    package let countsAll: Bool
 
     package init(most: Int, countsAll: Bool = false) {
         self.most = most

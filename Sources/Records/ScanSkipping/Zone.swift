@@ -101,6 +101,14 @@ struct ZoneKey: Hashable {
     var name: String { "zone \(index) of entity \(entity)" }
 }
 
+extension RecordKey {
+    /// The number of object numbers in a zone.
+    package static let numbersOfZone = Int(Zone.length)
+
+    /// The index of the object's zone in its entity.
+    package var zone: UInt64 { number / Zone.length }
+}
+
 extension Range<UInt64> {
     /// Calls the body with each zone of an entity that contains some of these object numbers, and with the zone's part
     /// of these numbers.
