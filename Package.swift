@@ -86,8 +86,8 @@ let package = Package(
         // the headers of zlib and zstd: compressed catalogues
         .cLibrary("Zlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
         .cLibrary("Zstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
-        // SQLite's header: tables of databases as catalogues
-        .cLibrary("SQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+        // SQLite, loaded at its first use: tables of databases as catalogues
+        .target(name: "CFetchIndexSQLite", path: "Sources/CLibraries/SQLite", cSettings: strictC),
         // libpq's header: the protocol of PostgreSQL
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
         // malloc_trim, if the C library is glibc
@@ -316,7 +316,9 @@ let package = Package(
                 "CFetchIndexSQLite", "FetchIndex", "FetchIndexBrowseTool", "FetchIndexInspection", "FetchIndexLMDB",
                 "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexTool",
             ],
-            swiftSettings: unoptimized),
+            swiftSettings: unoptimized,
+            // They make databases.
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         // the live page, asked over HTTP and in a browser
         .testTarget(
             name: "BrowseTests",

@@ -123,6 +123,7 @@ final class SQLiteTable: RowSource {
 /// A database that is open for reading. https://www.sqlite.org/c3ref/intro.html
 private final class SQLiteDatabase {
     let path: String
+    private let sqlite: fi_sqlite
     private var handle: OpaquePointer?
 
     init(_ path: String) throws {
@@ -133,24 +134,30 @@ private final class SQLiteDatabase {
             throw UnreadableFile(
                 path: CatalogueInput.name(of: path), reason: "cannot be read as a database, because it is not a file")
         }
-        let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, nil)
+        var fault: UnsafePointer<CChar>?
+        guard let functions = fi_sqlite_load(&fault) else {
+            let reason = fault.map { String(cString: $0) } ?? "it is not installed"
+            throw UnreadableFile(path: path, reason: "cannot be read without SQLite's library: \(reason)")
+        }
+        sqlite = functions.pointee
+        let code = sqlite.open(path, &handle, SQLITE_OPEN_READONLY, nil)
         guard code == SQLITE_OK else { throw unreadable("cannot be opened: \(message)") }
-        sqlite3_busy_timeout(handle, 5000)
+        _ = sqlite.busy_timeout(handle, 5000)
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    deinit { _ = sqlite.close(handle) }
 
-    private var message: String { handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory" }
+    private var message: String { handle.flatMap { sqlite.message($0) }.map { String(cString: $0) } ?? "out of memory" }
 
     func unreadable(_ reason: String) -> UnreadableFile { UnreadableFile(path: path, reason: reason) }
 
     /// Prepares a statement, whose parameter, if any, is a text.
     func prepare(_ sql: String, _ parameter: String? = nil) throws -> SQLiteStatement {
         var statement: OpaquePointer?
-        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+        guard sqlite.prepare(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
             throw unreadable("cannot be read: \(message)")
         }
-        let prepared = SQLiteStatement(statement) { [unowned self] in unreadable("cannot be read: \(message)") }
+        let prepared = SQLiteStatement(statement, sqlite) { [unowned self] in unreadable("cannot be read: \(message)") }
         if let parameter { prepared.bind(parameter) }
         return prepared
     }
@@ -172,38 +179,39 @@ private final class SQLiteDatabase {
 }
 
 private final class SQLiteStatement {
+    private let sqlite: fi_sqlite
     private let handle: OpaquePointer
     private let fault: () -> UnreadableFile
 
-    init(_ handle: OpaquePointer, _ fault: @escaping () -> UnreadableFile) {
-        (self.handle, self.fault) = (handle, fault)
+    init(_ handle: OpaquePointer, _ sqlite: fi_sqlite, _ fault: @escaping () -> UnreadableFile) {
+        (self.handle, self.sqlite, self.fault) = (handle, sqlite, fault)
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit { _ = sqlite.finalize(handle) }
 
     func bind(_ text: String) {
         // SQLITE_TRANSIENT: SQLite copies the text.
-        sqlite3_bind_text(handle, 1, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+        _ = sqlite.bind_text(handle, 1, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
     }
 
     /// Goes to the next row. Returns false after the last one.
     func step() throws -> Bool {
-        switch sqlite3_step(handle) {
+        switch sqlite.step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         default: throw fault()
         }
     }
 
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    func integer(_ column: Int32) -> Int64 { sqlite.column_int64(handle, column) }
 
-    func text(_ column: Int32) -> String { sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "" }
+    func text(_ column: Int32) -> String { sqlite.column_text(handle, column).map { String(cString: $0) } ?? "" }
 
     /// Whether the storage class of the current row's value is that of a type; nil is any type. Other texts than numbers in
     /// a column of numbers are left to the conversion, which refuses them.
     func fits(_ column: Int, _ type: ValueType?) -> Bool {
         let place = Int32(truncatingIfNeeded: column)
-        let storage = sqlite3_column_type(handle, place)
+        let storage = sqlite.column_type(handle, place)
         if storage == SQLITE_NULL { return true }
         switch type {
         case nil: return true
@@ -211,42 +219,42 @@ private final class SQLiteStatement {
         case .string: return storage != SQLITE_BLOB
         default:
             // An empty text would be null.
-            return storage != SQLITE_BLOB && (storage != SQLITE3_TEXT || sqlite3_column_bytes(handle, place) > 0)
+            return storage != SQLITE_BLOB && (storage != SQLITE3_TEXT || sqlite.column_bytes(handle, place) > 0)
         }
     }
 
     /// The storage class of a key, where integers and reals are one.
     func keyClass(_ column: Int) -> Int32 {
-        let storage = sqlite3_column_type(handle, Int32(truncatingIfNeeded: column))
+        let storage = sqlite.column_type(handle, Int32(truncatingIfNeeded: column))
         return storage == SQLITE_FLOAT ? SQLITE_INTEGER : storage
     }
 
     /// The class of the current row's value in words.
     func className(_ column: Int) -> String {
         let place = Int32(truncatingIfNeeded: column)
-        switch sqlite3_column_type(handle, place) {
+        switch sqlite.column_type(handle, place) {
         case SQLITE_INTEGER, SQLITE_FLOAT: return "a number"
         case SQLITE_BLOB: return "bytes"
         case SQLITE_NULL: return "null"
-        default: return sqlite3_column_bytes(handle, place) == 0 ? "an empty text" : "a text"
+        default: return sqlite.column_bytes(handle, place) == 0 ? "an empty text" : "a text"
         }
     }
 
     /// Appends the value of the current row's column.
     func append(_ column: Int, isBoolean: Bool, to row: inout FieldRow) {
         let place = Int32(truncatingIfNeeded: column)
-        switch sqlite3_column_type(handle, place) {
+        switch sqlite.column_type(handle, place) {
         case SQLITE_NULL: row.appendNull()
         case SQLITE_INTEGER:
-            let number = sqlite3_column_int64(handle, place)
+            let number = sqlite.column_int64(handle, place)
             let isWord = isBoolean && (number == 0 || number == 1)
             append(isWord ? (number == 1 ? "true" : "false") : String(number), to: &row)
-        case SQLITE_FLOAT: append("\(sqlite3_column_double(handle, place))", to: &row)
+        case SQLITE_FLOAT: append("\(sqlite.column_double(handle, place))", to: &row)
         case SQLITE_BLOB: append(hexadecimal(place), to: &row)
         default:
             row.append(
                 UnsafeRawBufferPointer(
-                    start: sqlite3_column_text(handle, place), count: Int(sqlite3_column_bytes(handle, place))))
+                    start: sqlite.column_text(handle, place), count: Int(sqlite.column_bytes(handle, place))))
         }
     }
 
@@ -257,7 +265,7 @@ private final class SQLiteStatement {
 
     private func hexadecimal(_ column: Int32) -> String {
         let bytes = UnsafeRawBufferPointer(
-            start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+            start: sqlite.column_blob(handle, column), count: Int(sqlite.column_bytes(handle, column)))
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.count)
