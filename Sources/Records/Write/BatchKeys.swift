@@ -117,13 +117,15 @@ struct BatchKeys {
     /// unique value was refused.
     mutating func note(_ object: RecordKey, insteadOf first: Int) { rows[first] = .stored(object) }
 
-    /// Writes the unique keys of the inserted records, in ascending order.
+    /// Writes the unique keys of the inserted records, in ascending order. Keys are appended as long as they can be.
     func write(in writer: StoreWriter) throws {
         guard hasInserted else { return }
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             try keys?.forEach { key, row in
                 guard case .inserted(let object) = rows[row] else { return }
-                try StoreWriter.withUniqueValue(of: object, under: key) { try cursor.put($0, for: key) }
+                try StoreWriter.withUniqueValue(of: object, under: key) { value in
+                    if try !writer.appendUniqueKey(key, value) { try cursor.put(value, for: key) }
+                }
             }
         }
     }

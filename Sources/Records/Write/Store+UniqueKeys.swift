@@ -147,9 +147,8 @@ extension StoreWriter {
     }
 
     /// Writes sorted unique keys, each followed by its object's number. Returns the approximate number of bytes that
-    /// LMDB holds in memory for them until the commit. As long as each key is greater than all keys of the table, keys
-    /// are appended, which fills pages. If a key leads to another object already, it isn't replaced, and `isWhole` is
-    /// set to false.
+    /// LMDB holds in memory for them until the commit. If a key leads to another object already, it isn't replaced, and
+    /// `isWhole` is set to false.
     fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int, isWhole: inout Bool) throws -> Int {
         var held = 0
         var pages = VisitedPages()
@@ -177,9 +176,9 @@ extension StoreWriter {
         return held + pages.byteCount
     }
 
-    /// Appends a unique key. Returns false if this key, or an earlier one of this transaction, isn't greater than all
-    /// keys of the table.
-    private func appendUniqueKey(_ key: RawSpan, _ value: RawSpan) throws -> Bool {
+    /// Appends a unique key, which fills pages. Returns false if this key, or an earlier one of this transaction, isn't
+    /// greater than all keys of the table.
+    func appendUniqueKey(_ key: RawSpan, _ value: RawSpan) throws -> Bool {
         guard canAppendUniqueKeys else { return false }
         do {
             try view.put(value, for: key, in: tables.unique, appending: true)

@@ -18,7 +18,7 @@ package final class StoreWriter: StoreReader {
     let zones = OpenZones()
     /// Whether so far, each new record's key was the greatest key of the records table.
     var canAppend = true
-    /// Whether so far, each unique key of `writeUniqueKeys` was the greatest key of the unique table.
+    /// Whether so far, each key of `appendUniqueKey` was the greatest key of the unique table.
     var canAppendUniqueKeys = true
     private var isCounted = false
     /// Whether an entity of the model has derived attributes. It's stored here, because asking an entity would copy the

@@ -1,7 +1,7 @@
 @testable import FetchIndex
 import Foundation
 import FetchIndexModels
-import FetchIndexRecords
+@testable import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
@@ -68,6 +68,25 @@ import Testing
             if sizes.updateValue(row.size, forKey: row.id) == nil { order.append(row.id) }
         }
         return order.enumerated().map { "\($0 + 1) \($1) \(sizes[$1] ?? 0)" }
+    }
+
+    /// Keys that are appended fill the pages of the unique table.
+    @Test func rowsInOrderFillPagesLikeDeferredKeys() throws {
+        let rows = (0..<8000).map { Row(id: "\(100_000 + $0)" + String(repeating: "x", count: 60), size: 1) }
+        var generator = SeededGenerator(seed: 5)
+        let pages = try [rows, rows.shuffled(using: &generator)].map { rows in
+            let folder = TemporaryFolder()
+            let container = try PersistentContainer(path: folder.path, model: model)
+            let writer = try BatchWriter(container, entity: "Row", key: "id")
+            writer.deferUniqueKeys()
+            for start in stride(from: 0, to: rows.count, by: 2000) {
+                try writer.write(batch(rows[start..<(start + 2000)], writer)) { _, _ in }
+            }
+            try writer.commit()
+            let snapshot = try container.store.snapshot()
+            return try snapshot.view.statistics(of: snapshot.tables.unique).leafPages
+        }
+        #expect(pages[0] <= pages[1] + 1, "\(pages)")
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledAndRepeatedRowsGiveTheSameObjectsAsADictionary(
