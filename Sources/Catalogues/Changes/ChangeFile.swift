@@ -52,7 +52,10 @@ package struct ChangeFile {
     }
 
     private func forEachRow(_ apply: (ChangeLine, Int) throws -> Void) throws {
-        let source = try format.open(input)
+        let source: any RowSource
+        do { source = try format.open(input) } catch let error as UnreadableFile where error.isEmpty {
+            return  // An empty file has no changes, like one of JSON lines.
+        }
         input.endSampling()
         let columns = source.columns
         func place(_ name: String) throws -> Int {

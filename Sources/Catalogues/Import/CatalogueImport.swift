@@ -43,6 +43,7 @@ package struct CatalogueImport {
         try request.requireNames(in: file.source.columns)
         let container = try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
         let keyed = try keyed(by: file.source, in: container)
+        if keyed.replaces && keyed.key == nil { throw ImportError.noKey }
         try EntityPreparation(keyed, container, file).prepare()
         file.endSampling()
         var outcome = try RowImport(keyed, file.source, container).run(progress: progress)

@@ -10,6 +10,8 @@ package enum ImportError: Error {
     case unknownRelationship(entity: String, name: String, near: NearName)
     /// An attribute of an entity that isn't created anew has another type than the given one.
     case otherType(entity: String, attribute: String, stored: ValueType, given: ValueType)
+    /// Objects that the file lacks should be deleted, but neither the request nor the table has a key.
+    case noKey
     /// Rows were skipped, so it's unknown which objects the file lacks.
     case skipped(count: Int, first: BadInput?)
     /// The file lacks more objects than may be deleted.
@@ -24,6 +26,7 @@ extension ImportError: CustomStringConvertible {
         case .unknownRelationship(let entity, let name, let near): "\(entity) has no relationship \(name)\(near.hint)"
         case .otherType(let entity, let attribute, let stored, let given):
             "\(entity).\(attribute) is stored as \(stored.name), not as \(given.name)"
+        case .noKey: "the table has no primary key of one column"
         case .skipped(let count, let first): "\(counted(count, "bad row")) skipped\(first.map { " (\($0))" } ?? "")"
         case .lacksTooMany(let missing, let objects, let most):
             "the file lacks \(missing) of \(counted(objects, "object")), more than \(most) per cent"

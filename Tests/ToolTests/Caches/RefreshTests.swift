@@ -36,6 +36,14 @@ import Testing
         reports.map { ($0["outcome"] as? [String: Any])?["kind"] as? String }
     }
 
+    @Test func commandsForAllCachesSayThatThereAreNone() throws {
+        #expect(try tool.run("cache", "delete", tool.store, "--all").status == 0)
+        for command in [["refresh"], ["cache", "verify"], ["cache", "rebuild"], ["cache", "list"]] {
+            #expect(try tool.run(command + [tool.store]).output == "the store has no caches\n")
+            #expect(try tool.run(command + [tool.store, "--output", "json"]).output == "[]\n")
+        }
+    }
+
     @Test func refreshUpdatesAllOrNamedCaches() throws {
         #expect(kinds(try refresh()) == ["hit", "hit"])
         try change(3)

@@ -31,6 +31,13 @@ import Testing
         #expect(try tool.run("apply", tool.store, semicolon, "--delimiter", ";").output.contains("1 deleted"))
     }
 
+    @Test func anEmptyFileHasNoChanges() throws {
+        for name in ["empty.csv", "empty.tsv", "empty.jsonl"] {
+            let result = try tool.run("apply", tool.store, try tool.file(name, ""))
+            #expect(result.status == 0 && result.output.contains("0 inserted"), "\(name): \(result.error)")
+        }
+    }
+
     @Test func aBadRowChangesNothing() throws {
         let before = try rows
         for (text, reason) in [

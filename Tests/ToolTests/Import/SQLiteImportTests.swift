@@ -107,4 +107,20 @@ import Testing
         let missing = try tool.run("import", tool.store, tool.folder.path + "/none.sqlite", "--entity", "X")
         #expect(missing.status == 1 && missing.error.contains("cannot be opened"), "\(missing.error)")
     }
+
+    @Test func replaceMatchesRowsByTheTablesPrimaryKey() throws {
+        func replace(_ sql: String) throws -> Tool.Result {
+            let path = tool.folder.path + "/replaced.sqlite"
+            try? FileManager.default.removeItem(atPath: path)
+            return try tool.run("import", tool.store, database("replaced.sqlite", sql), "--entity", "E", "--replace")
+        }
+        #expect(
+            try replace("CREATE TABLE t (k TEXT PRIMARY KEY, v INT); INSERT INTO t VALUES ('a', 1), ('b', 2)").status
+                == 0)
+        let result = try replace("CREATE TABLE t (k TEXT PRIMARY KEY, v INT); INSERT INTO t VALUES ('b', 3)")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try tool.run("fetch", tool.store, "--output", "csv").output == "k,v\nb,3\n")
+        let refused = try replace("CREATE TABLE t (k TEXT, v INT); INSERT INTO t VALUES ('b', 3)")
+        #expect(refused.status != 0 && refused.error.contains("no primary key of one column"), "\(refused.error)")
+    }
 }

@@ -72,7 +72,7 @@ struct ImportCommand: ParsableCommand {
             "The table of an SQLite database; by default its only one. Its types and its primary key are taken over.",
             valueName: "name"))
     var table: String?
-    @Flag(help: "Delete objects that the file lacks, in one transaction with the import. Needs --key.") var replace =
+    @Flag(help: "Delete objects that the file lacks, in one transaction with the import. Needs a key.") var replace =
         false
     @Option(help: "The maximum share of the existing objects that --replace may delete, in per cent.")
     var replaceLimit = 50
@@ -108,7 +108,7 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("Standard input can be read only once.")
         }
         if entity.isEmpty { throw ValidationError("--entity needs a name.") }
-        if replace && key == nil {
+        if replace && key == nil && !isDatabase {
             throw ValidationError("--replace needs --key, which matches rows with objects.")
         }
         if createRelated && relate.isEmpty { throw ValidationError("--create-related needs --relate.") }
@@ -141,9 +141,12 @@ struct ImportCommand: ParsableCommand {
         }
     }
 
+    private var isDatabase: Bool {
+        table != nil || format == nil && files.contains { CatalogueFormat.isDatabase(path: $0) }
+    }
+
     private func request() throws -> ImportRequest {
         let listPath = try listPath()
-        let isDatabase = table != nil || format == nil && files.contains { CatalogueFormat.isDatabase(path: $0) }
         if isDatabase && (files.count > 1 || format != nil || delimiter != nil || listPath != nil || flatten) {
             throw ValidationError(
                 "A table of one SQLite database is imported by itself: other files, and the options of other formats, cannot be used with it."
