@@ -1,7 +1,7 @@
 #include "CFetchIndexSQLite.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <pthread.h>
 #include <stddef.h>
 
 #ifdef __APPLE__
@@ -10,15 +10,15 @@
 #define LIBRARY "libsqlite3.so.0"
 #endif
 
-const fi_sqlite *fi_sqlite_load(const char **fault) {
-    static fi_sqlite functions;
-    static _Atomic bool isLoaded;
-    if (isLoaded) return &functions;
-    // Two threads that load at the same time store the same addresses.
+static fi_sqlite functions;
+/// NULL if the functions are loaded.
+static const char *failure;
+
+static void load(void) {
     void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
-        *fault = dlerror();
-        return NULL;
+        failure = "the library " LIBRARY " cannot be loaded";
+        return;
     }
     const struct {
         const char *name;
@@ -43,10 +43,15 @@ const fi_sqlite *fi_sqlite_load(const char **fault) {
         // POSIX converts the addresses of functions in this way.
         *(void **)symbols[place].address = dlsym(library, symbols[place].name);
         if (!*(void **)symbols[place].address) {
-            *fault = dlerror();
-            return NULL;
+            failure = "the library " LIBRARY " lacks a function";
+            return;
         }
     }
-    isLoaded = true;
-    return &functions;
+}
+
+const fi_sqlite *fi_sqlite_load(const char **fault) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    *fault = failure;
+    return failure ? NULL : &functions;
 }

@@ -136,8 +136,8 @@ private final class SQLiteDatabase {
         }
         var fault: UnsafePointer<CChar>?
         guard let functions = fi_sqlite_load(&fault) else {
-            let reason = fault.map { String(cString: $0) } ?? "it is not installed"
-            throw UnreadableFile(path: path, reason: "cannot be read without SQLite's library: \(reason)")
+            let reason = fault.map { String(cString: $0) } ?? ""
+            throw UnreadableFile(path: path, reason: "cannot be read as a database: \(reason)")
         }
         sqlite = functions.pointee
         let code = sqlite.open(path, &handle, SQLITE_OPEN_READONLY, nil)

@@ -108,6 +108,16 @@ import Testing
         #expect(missing.status == 1 && missing.error.contains("cannot be opened"), "\(missing.error)")
     }
 
+    #if os(Linux)
+        @Test func aLibraryThatCannotBeLoadedIsAnError() throws {
+            let file = try database("books.sqlite", books)
+            _ = try tool.file("libsqlite3.so.0", "no library")
+            let result = try tool.run(
+                ["import", tool.store, file, "--entity", "E"], environment: ["LD_LIBRARY_PATH": tool.folder.path])
+            #expect(result.status == 1 && result.error.contains("cannot be loaded"), "\(result.error)")
+        }
+    #endif
+
     @Test func replaceMatchesRowsByTheTablesPrimaryKey() throws {
         func replace(_ sql: String) throws -> Tool.Result {
             let path = tool.folder.path + "/replaced.sqlite"

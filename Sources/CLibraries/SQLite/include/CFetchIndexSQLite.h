@@ -21,5 +21,5 @@ typedef struct {
 } fi_sqlite;
 
 /// Loads the library, which stays loaded, and returns its functions. NULL if it can't be loaded; then `fault` is the
-/// reason, valid until the thread's next call of the dynamic loader.
+/// reason.
 const fi_sqlite *fi_sqlite_load(const char **fault);
