@@ -28,22 +28,31 @@ extension FetchPlanner {
             return nil
         }
         var walk = RowWalk(
-            first, compiled, entity, mostRead: reads(at: try cheapPrice() / Self.shareOfWalk),
-            mostOfZone: reads(at: RecordKey.numbersOfZone))
+            first, compiled, entity, mostSteps: steps(at: try cheapPrice() / Self.shareOfWalk),
+            mostOfZone: steps(at: RecordKey.numbersOfZone))
         var isPriced = false
-        func read(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
-            if walk.readCount == walk.mostRead, !isPriced {
+        func step() throws -> Bool {
+            if walk.stepCount == walk.mostSteps, !isPriced {
                 isPriced = true
-                walk.mostRead = max(walk.mostRead, try reads(at: price()))
+                walk.mostSteps = max(walk.mostSteps, try steps(at: price()))
             }
-            return try walk.read(object, record)
+            return walk.step()
+        }
+        func read(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
+            try walk.mayRead(object) && step() && walk.read(object, record)
+        }
+        // The first range costs nothing, because its search finds a record.
+        var isFirst = true
+        func begin() throws -> Bool {
+            defer { isFirst = false }
+            return try isFirst ? walk.shouldContinue : walk.shouldContinue && step()
         }
         let rangeCount: Int
         switch way {
         case .rows(let ranges, let order, let isBackward, let hasTies):
             walk.hasTies = hasTies
             rangeCount = ranges.count
-            for range in isBackward ? ranges.reversed() : ranges where walk.shouldContinue {
+            for range in isBackward ? ranges.reversed() : ranges where try begin() {
                 try order.walkObjects(ranks: range, isBackward: isBackward) { object in
                     guard try reader.record(object, { _ = try read(object, $0) }) else {
                         throw StoreError.corrupted("a cache leads to object \(object.number), which does not exist")
@@ -53,59 +62,59 @@ extension FetchPlanner {
             }
         case .keys(let constraint, let intervals, let isBackward):
             rangeCount = intervals.count
-            for interval in isBackward ? intervals.reversed() : intervals where walk.shouldContinue {
+            for interval in isBackward ? intervals.reversed() : intervals where try begin() {
                 try reader.forEachObject(
                     entityNumber, constraint, from: interval.lower, to: interval.upper, isBackward: isBackward
                 ) { object, record in
-                    object.entity == entityNumber ? try read(object, record) : walk.pass()
+                    try object.entity == entityNumber ? read(object, record) : step()
                 }
             }
         }
         return walk.isStopped ? nil : (walk, source, rangeCount)
     }
 
-    /// The maximum number of records that a walk reads, given the price of the other plan.
-    private func reads(at price: Int) -> Int { price / Self.shareOfWalk / lookUpPrice }
+    /// The maximum number of steps of a walk, given the price of the other plan.
+    private func steps(at price: Int) -> Int { price / Self.shareOfWalk / lookUpPrice }
 
     /// The way with the fewest rows, or the unique keys of the first sort key.
     private func way(_ first: FirstRows) throws -> (Way, FetchPlan.Source)? {
         var best: (way: Way, source: FetchPlan.Source, count: Int)?
         for kept in leadingOrders {
-            guard let isBackward = isBackward(first.keys, along: kept.keys),
+            guard let (isBackward, isAlongAll) = direction(of: first.keys, along: kept.keys),
                 let rows = try rows(of: kept)?.rows, case .rows(let ranges, let order) = rows.found
             else { continue }
             if let best, best.count <= rows.found.count { continue }
             let way = Way.rows(
                 ranges.sorted { $0.lowerBound < $1.lowerBound }, order, isBackward: isBackward,
-                hasTies: isBackward || !kept.hasAllKeys || first.keys.count < kept.keys.count)
+                hasTies: isBackward || !kept.hasAllKeys || !isAlongAll)
             best = (way, rows.source, rows.found.count)
         }
         if let best { return (best.way, best.source) }
-        let key = first.keys[0]
-        guard entity.slots[key.slot].role == .attribute, reader.hasUniqueKeys(of: entityNumber),
+        guard let key = first.keys.first(where: { !isConstant($0) }),
+            entity.slots[key.slot].role == .attribute, reader.hasUniqueKeys(of: entityNumber),
             let constraint = entity.uniqueConstraint(ofSlot: key.slot), try !mayHaveNull(key.slot)
         else { return nil }
         let intervals = intervals(of: key.slot) ?? [.all]
         return (.keys(constraint, intervals, isBackward: key.isDescending), source(of: key.slot))
     }
 
-    /// Whether rows must be walked backwards to read them in the order of the sort keys; nil if a walk doesn't give this
-    /// order. Keys that the predicate limits to a single value don't matter.
-    private func isBackward(_ sortKeys: [IndexKey], along keys: [IndexKey]) -> Bool? {
-        var rest = sortKeys[...]
-        var isBackward: Bool?
-        for key in keys {
-            guard let next = rest.first else { break }
-            if next.slot == key.slot {
-                let isOpposite = next.isDescending != key.isDescending
-                guard isBackward ?? isOpposite == isOpposite else { return nil }
-                isBackward = isOpposite
-                rest.removeFirst()
-            } else if !constraints.contains(where: { $0.slot == key.slot && $0.demand.values?.count == 1 }) {
-                return nil
-            }
+    /// Whether rows must be walked backwards to read them in the order of the sort keys, and whether the sort keys name
+    /// all keys of the rows; nil if a walk doesn't give this order. Constant keys don't matter.
+    private func direction(
+        of sortKeys: [IndexKey], along keys: [IndexKey]
+    ) -> (isBackward: Bool, isAlongAll: Bool)? {
+        let (wanted, others) = (sortKeys.filter { !isConstant($0) }, keys.filter { !isConstant($0) })
+        guard let first = wanted.first, wanted.count <= others.count else { return nil }
+        let isBackward = first.isDescending != others[0].isDescending
+        for (key, other) in zip(wanted, others) {
+            guard key.slot == other.slot, (key.isDescending != other.isDescending) == isBackward else { return nil }
         }
-        return rest.isEmpty ? isBackward : nil
+        return (isBackward, wanted.count == others.count)
+    }
+
+    /// Whether the predicate limits a key to a single value.
+    private func isConstant(_ key: IndexKey) -> Bool {
+        constraints.contains { $0.slot == key.slot && $0.demand.values?.count == 1 }
     }
 
     /// Whether an object may have null in a slot. Unique keys don't lead to such objects.
@@ -121,7 +130,9 @@ struct RowWalk {
     /// The matches, in the order of the walk. Those that equal the last wanted one in all sort keys are included.
     private(set) var objects: [RecordKey] = []
     private(set) var readCount = 0
-    var mostRead: Int
+    /// The number of records, of keys that lead to other entities' objects, and of searches for a further range.
+    private(set) var stepCount = 0
+    var mostSteps: Int
     /// The maximum number of records to read for each zone in which one of them is. A scan must read these zones, too,
     /// and may find the first rows in them: the zones may be in the order of the sort keys.
     private let mostOfZone: Int
@@ -138,25 +149,32 @@ struct RowWalk {
     /// The sort keys of the last wanted row.
     private var lastKeys: [UInt8] = []
 
-    init(_ first: FirstRows, _ predicate: CompiledPredicate, _ entity: Entity, mostRead: Int, mostOfZone: Int) {
+    init(_ first: FirstRows, _ predicate: CompiledPredicate, _ entity: Entity, mostSteps: Int, mostOfZone: Int) {
         (self.first, self.predicate, self.entity) = (first, predicate, entity)
-        (self.mostRead, self.mostOfZone) = (mostRead, mostOfZone)
+        (self.mostSteps, self.mostOfZone) = (mostSteps, mostOfZone)
         missing = entity.missingValues
     }
 
     var shouldContinue: Bool { !isStopped && !isComplete }
 
-    /// Counts a record that isn't read. Returns whether the walk goes on.
-    mutating func pass() -> Bool {
-        isStopped = readCount >= mostRead || readCount >= zones.count * mostOfZone
-        if !isStopped { readCount += 1 }
+    /// Counts a step. Returns whether the walk goes on.
+    mutating func step() -> Bool {
+        isStopped = stepCount >= mostSteps
+        if !isStopped { stepCount += 1 }
+        return shouldContinue
+    }
+
+    /// Whether a record may be read, although its zone isn't read as a whole.
+    mutating func mayRead(_ object: RecordKey) -> Bool {
+        zones.insert(object.zone)
+        isStopped = readCount >= zones.count * mostOfZone
         return shouldContinue
     }
 
     /// Reads the next record. Returns whether the walk goes on.
     mutating func read(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
-        zones.insert(object.zone)
-        guard pass(), first.edits.index(forKey: object) == nil else { return shouldContinue }
+        readCount += 1
+        if first.edits.index(forKey: object) != nil { return true }
         let missing = missing
         let view = try RecordView(record, missing: missing.span.bytes)
         if objects.count >= first.most, try keys(of: view) != lastKeys {

@@ -1,4 +1,3 @@
-import FetchIndexLMDB
 import FetchIndexPlatform
 import FetchIndexTestSupport
 import Foundation
@@ -9,21 +8,21 @@ import Testing
 
 /// Sorted fetches with a limit walk along a cache or unique keys, and find what a scan finds.
 @Suite struct RowWalkTests {
-    private static let entity = Entity(
+    static let entity = Entity(
         "File",
         [
             AttributeDescription("path", .string, isUnique: true), AttributeDescription("section", .string),
             AttributeDescription("length", .integer), AttributeDescription("depth", .integer),
         ])
-    private static let count = 8000
+    static let count = 8000
     /// The maximum number of records that a walk reads, if a scan can't skip any.
-    private static let most = count / 128
+    static let most = count / 128
 
-    private let folder = TemporaryFolder()
-    private let container: PersistentContainer
-    private var files: [File] = []
+    let folder = TemporaryFolder()
+    let container: PersistentContainer
+    var files: [File] = []
 
-    private struct File {
+    struct File {
         var number: UInt64
         var path: String
         var section: String?
@@ -59,14 +58,14 @@ import Testing
         try writer.commit()
     }
 
-    private func keep(_ sort: String, section: String? = nil, where format: String? = nil) throws {
+    func keep(_ sort: String, section: String? = nil, where format: String? = nil) throws {
         let definition = OrderDefinition(
             entity: "File", predicate: try format.map { try FetchPredicate($0) },
             sortKeys: try SortKey<ManagedObject>.list(parsing: sort), sectionKey: section.map { .attribute($0) })
         try container.withOrder(definition, .init(cacheName: "\(section ?? "") \(sort) \(format ?? "")")) { _ in }
     }
 
-    private func plan(_ format: String?, _ sort: String, limit: Int?) throws -> FetchPlan {
+    func plan(_ format: String?, _ sort: String, limit: Int?) throws -> FetchPlan {
         try container.plan(
             OrderDefinition(
                 entity: "File", predicate: try format.map { try FetchPredicate($0) },
@@ -200,86 +199,5 @@ import Testing
             let object = try context.insert("File")
             for (attribute, value) in zip(Self.entity.attributes, file.values) { object[attribute.name] = value }
         }
-    }
-
-    // MARK: Plans
-
-    @Test func aWalkAlongUniqueKeysEndsWithTheLastWantedRow() throws {
-        let all = try plan(nil, "path", limit: 50)
-        #expect(all.source == .uniqueKey(attribute: "path") && all.isInOrder && all.rowsRead == 50)
-        #expect("\(all)" == "unique key path, in order")
-        #expect(try plan("depth < 200", "path:desc,length", limit: 20).rowsRead < 100)
-        let some = try plan("path > '5' AND depth >= 0", "path", limit: 50)
-        #expect(some.isInOrder && some.rowsRead == 50)
-        // A fetch that wants all rows, or is sorted by another attribute, scans.
-        #expect(try plan("depth < 200", "path", limit: nil).source == .scan)
-        #expect(try plan("depth < 200", "length,path", limit: 50).source == .scan)
-        #expect(try plan("depth < 200", "path:caseInsensitive", limit: 50).source == .scan)
-    }
-
-    /// At a quarter of the price of a scan, each record of a walk costing 32 records of a scan.
-    @Test func aWalkIsGivenUpBeforeItCostsMuch() throws {
-        for sort in ["path", "path:desc"] {
-            #expect(try plan("depth >= 0", sort, limit: Self.most).rowsRead == Self.most)
-            #expect(try plan("depth >= 0", sort, limit: Self.most + 1).source == .scan)
-            #expect(try plan("depth * 2 == 3", sort, limit: 1).source == .scan)
-            // A scan that skips zones costs little.
-            #expect(try plan("depth > 1000", sort, limit: 1).rowsRead == 0)
-        }
-    }
-
-    @Test func aWalkAlongACacheCompletesRowsThatEqualTheLastOne() throws {
-        try keep("depth")
-        let byDepth = FetchPlan.Source.order(name: " depth ", attribute: "depth")
-        // The rows of the cache with equal depths are in the order of the object numbers.
-        let first = try plan(nil, "depth", limit: 10)
-        #expect(first.source == byDepth && first.isInOrder && first.rowsRead == 10)
-        // Backwards they aren't. There are about 20 objects of each depth.
-        let last = try plan(nil, "depth:desc", limit: 10)
-        let count = files.count { $0.depth == 399 }
-        #expect(last.source == byDepth && last.isInOrder && last.rowsRead == count + 1)
-        #expect("\(last)" == "cache \" depth \" on depth, in order")
-    }
-
-    @Test func aWalkAlongACacheStaysInTheRangeOfThePredicate() throws {
-        try keep("path", section: "section")
-        let source = FetchPlan.Source.order(name: "section path ", attribute: "section")
-        let plan = try plan("section == 'section-4'", "path:desc", limit: 10)
-        #expect(plan.source == source && plan.isInOrder && plan.rowsRead == 11)
-        let others = try self.plan("section IN {'section-1', 'section-2'}", "section,path", limit: 30)
-        #expect(others.source == source && others.isInOrder && others.rowsRead == 30 && others.lookUpCount == 2)
-        // Among the rows of two sections, the paths aren't in order.
-        let mixed = try self.plan("section IN {'section-1', 'section-2'}", "path", limit: 10)
-        #expect(mixed.source == .uniqueKey(attribute: "path"))
-    }
-
-    /// Unique keys don't lead to objects with null.
-    @Test func objectsWithNullPreventAWalkAlongUniqueKeys() throws {
-        let context = container.newContext()
-        try context.insert("File")["depth"] = 3
-        try context.save()
-        #expect(try plan("depth == 3", "path", limit: 1).source == .scan)
-        #expect(try plan("depth > 3 AND path > ''", "path", limit: 1).isInOrder)
-        var request = FetchRequest<ManagedObject>(entityName: "File")
-        request.predicate = try FetchPredicate("depth == 3")
-        request.sortKeys = [SortKey("path")]
-        request.fetchLimit = 1
-        #expect(try context.fetch(request).map { $0["path"] } == [.null])
-    }
-
-    @Test func aDamagedUniqueKeyDoesNotHideAnObjectFromAWalk() throws {
-        let first = try #require(files.min { $0.path < $1.path })
-        let writer = try container.store.beginWrite()
-        let record = try Self.entity.record(first.values)
-        let key = try #require(try writer.uniqueKey(0, Self.entity.uniqueConstraints[0], record.span.bytes))
-        // The key leads to another object.
-        var value: [UInt8] = [first.number == 7 ? 8 : 7]
-        value.appendChecksum()
-        try writer.view.put(value.span.bytes, for: key.span.bytes, in: writer.tables.unique)
-        try writer.commit()
-        var request = FetchRequest<ManagedObject>(entityName: "File")
-        request.sortKeys = [SortKey("path")]
-        request.fetchLimit = 1
-        #expect(try container.newContext().fetch(request).map { $0["path"] } == [.string(first.path)])
     }
 }

@@ -110,7 +110,9 @@ struct FetchCommand: ParsableCommand {
         let container = try store.open(forWriting: false, threads: threads.count)
         let definition = try definition(in: container)
         if count { return try printCount(definition, container) }
-        let plan = explain ? try container.plan(definition, limit: limit.map { rows(upTo: $0) }) : nil
+        // With a predicate, a table and JSON say how many rows match, so that all of them are found.
+        let plannedLimit = definition.predicate == nil ? limit ?? (isJSON ? nil : Self.defaultTableLimit) : nil
+        let plan = explain ? try container.plan(definition, limit: plannedLimit.map { rows(upTo: $0) }) : nil
         let bar = ProgressBar("building")
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
         options.writeTimeout = timeout.limit

@@ -11,6 +11,8 @@ struct PlanReport: Encodable {
         var attribute: String?
         /// The number of looked-up values or ranges of the attribute.
         var lookUps: Int?
+        /// Whether the records are read in the order of the sort keys, until enough rows match.
+        let isInOrder: Bool
         /// The number of records to read to find the rows. For a computed order, it is a maximum, or an estimate if a
         /// scan skips records. It is 0 for a hit, the number of all records for a rebuild, and the number of changed
         /// rows for a catch-up.
@@ -30,10 +32,12 @@ struct PlanReport: Encodable {
         _ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport, firstRows: Int? = nil
     ) {
         self.outcome = outcome
-        func plan(_ source: String, name: String? = nil, attribute: String? = nil, rowsRead: Int) -> Plan {
+        func plan(
+            _ source: String, name: String? = nil, attribute: String? = nil, isInOrder: Bool = false, rowsRead: Int
+        ) -> Plan {
             Plan(
                 source: source, name: name, attribute: attribute, lookUps: attribute.map { _ in planned.lookUpCount },
-                rowsRead: rowsRead, rowCount: planned.rowCount, rowsMatched: order.memberCount)
+                isInOrder: isInOrder, rowsRead: rowsRead, rowCount: planned.rowCount, rowsMatched: order.memberCount)
         }
         switch (order.outcome, planned.source) {
         case (.hit, _):
@@ -54,10 +58,12 @@ struct PlanReport: Encodable {
             self.plan = plan("scan", rowsRead: planned.rowsRead)
         case (.computed, .order(let name, let attribute)):
             sentence = "\(planned)"
-            self.plan = plan("order", name: name, attribute: attribute, rowsRead: planned.rowsRead)
+            self.plan = plan(
+                "order", name: name, attribute: attribute, isInOrder: planned.isInOrder, rowsRead: planned.rowsRead)
         case (.computed, .uniqueKey(let attribute)):
             sentence = "\(planned)"
-            self.plan = plan("uniqueKey", attribute: attribute, rowsRead: planned.rowsRead)
+            self.plan = plan(
+                "uniqueKey", attribute: attribute, isInOrder: planned.isInOrder, rowsRead: planned.rowsRead)
         case (.computed, .related(let path)):
             sentence = "\(planned)"
             self.plan = plan("related", attribute: path, rowsRead: planned.rowsRead)
