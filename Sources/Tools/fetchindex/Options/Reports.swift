@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexInspection
+internal import FetchIndexTerminal
 
 // Values that several commands print as JSON.
 
@@ -68,4 +69,9 @@ struct JSONValue: Encodable {
         default: try container.encode(value.description)
         }
     }
+}
+
+extension Output {
+    /// Prints what a command for all caches prints if the store has none.
+    static func noCaches() { line("the store has no caches") }
 }

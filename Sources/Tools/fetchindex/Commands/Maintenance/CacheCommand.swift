@@ -47,9 +47,6 @@ struct CacheReport: Encodable {
     let lastHit: String?
     var defects: [String]?
 
-    /// Prints what a command about caches prints if the store has none.
-    static func printNone() { Output.line("the store has no caches") }
-
     /// Reads the facts about a cache. Throws `StoreError.unknownCache` if no cache has this name.
     init(_ cache: String, in state: PinnedState) throws {
         let statistics = try state.statistics(ofCache: cache)
@@ -103,7 +100,7 @@ struct CacheListCommand: ParsableCommand {
         let state = try container.pinnedState()
         let reports = try state.cacheNames().map { try CacheReport($0, in: state) }
         if output.isJSON { return try Output.jsonLine(reports) }
-        if reports.isEmpty { return CacheReport.printNone() }
+        if reports.isEmpty { return Output.noCaches() }
         var table = TextTable([
             .init(title: "cache"), .init(title: "state"), .init(title: "rows", isNumber: true),
             .init(title: "sections", isNumber: true), .init(title: "size", isNumber: true),
@@ -211,7 +208,7 @@ struct CacheVerifyCommand: ParsableCommand {
                 for defect in defects { Output.line("  \(defect.visible)") }
             }
         }
-        if output.isJSON { try Output.jsonLine(reports) } else if names.isEmpty { CacheReport.printNone() }
+        if output.isJSON { try Output.jsonLine(reports) } else if names.isEmpty { Output.noCaches() }
         if reports.contains(where: { $0.defects?.isEmpty == false }) { throw Failure() }
     }
 }
@@ -254,7 +251,7 @@ struct CacheRebuildCommand: ParsableCommand {
         for report in reports where !output.isJSON {
             Output.line("\(report.name.visible): \(report.outcome.sentence): \(Numbers.count(report.rows, "row"))")
         }
-        if output.isJSON { try Output.jsonLine(reports) } else if names.isEmpty { CacheReport.printNone() }
+        if output.isJSON { try Output.jsonLine(reports) } else if names.isEmpty { Output.noCaches() }
     }
 }
 

@@ -64,7 +64,7 @@ struct RefreshCommand: ParsableCommand {
             start = .now
         }
         bar.finish()
-        if output.isJSON { try Output.jsonLine(reports) } else if wanted.isEmpty { CacheReport.printNone() }
+        if output.isJSON { try Output.jsonLine(reports) } else if wanted.isEmpty { Output.noCaches() }
         if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches could be refreshed") }
     }
 
