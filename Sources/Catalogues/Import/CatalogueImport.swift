@@ -41,9 +41,10 @@ package struct CatalogueImport {
             return try importNothing(error)
         }
         try request.requireNames(in: file.source.columns)
+        let primaryKey = (file.source as? SQLiteTable)?.primaryKey
+        if request.replaces && request.key == nil && primaryKey == nil { throw ImportError.noKey }
         let container = try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
-        let keyed = try keyed(by: file.source, in: container)
-        if keyed.replaces && keyed.key == nil { throw ImportError.noKey }
+        let keyed = try keyed(by: primaryKey, in: container)
         try EntityPreparation(keyed, container, file).prepare()
         file.endSampling()
         var outcome = try RowImport(keyed, file.source, container).run(progress: progress)
@@ -51,12 +52,15 @@ package struct CatalogueImport {
         return outcome
     }
 
-    /// Returns the request with the primary key of a database's table as its key, unless another key is given, or a
-    /// stored entity decides that its attribute isn't unique.
-    private func keyed(by source: any RowSource, in container: PersistentContainer) throws -> ImportRequest {
-        guard request.key == nil, let key = (source as? SQLiteTable)?.primaryKey else { return request }
+    /// Returns the request with a table's primary key as its key, unless another key is given, or a stored entity
+    /// decides that its attribute isn't unique. In the latter case, throws `ImportError` if the request needs a key.
+    private func keyed(by primaryKey: String?, in container: PersistentContainer) throws -> ImportRequest {
+        guard request.key == nil, let key = primaryKey else { return request }
         let stored = try container.model().entity(named: request.entity)
-        guard stored?.attributes.contains(where: { $0.name == key && $0.isUnique }) ?? true else { return request }
+        guard stored?.attributes.contains(where: { $0.name == key && $0.isUnique }) ?? true else {
+            if request.replaces { throw ImportError.notKey(entity: request.entity, attribute: key) }
+            return request
+        }
         var keyed = request
         keyed.key = key
         return keyed

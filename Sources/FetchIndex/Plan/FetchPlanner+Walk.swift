@@ -164,7 +164,7 @@ struct RowWalk {
         return shouldContinue
     }
 
-    /// Whether a record may be read, although its zone isn't read as a whole.
+    /// Notes a record's zone. Returns whether the record may be read; it may not if many records of few zones were.
     mutating func mayRead(_ object: RecordKey) -> Bool {
         zones.insert(object.zone)
         isStopped = readCount >= zones.count * mostOfZone

@@ -132,5 +132,17 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--output", "csv").output == "k,v\nb,3\n")
         let refused = try replace("CREATE TABLE t (k TEXT, v INT); INSERT INTO t VALUES ('b', 3)")
         #expect(refused.status != 0 && refused.error.contains("no primary key of one column"), "\(refused.error)")
+        // A refused import makes no store.
+        let file = try database("keyless.sqlite", "CREATE TABLE t (k TEXT, v INT); INSERT INTO t VALUES ('b', 3)")
+        let store = tool.folder.path + "/none"
+        #expect(try tool.run("import", store, file, "--entity", "E", "--replace").status != 0)
+        #expect(!FileManager.default.fileExists(atPath: store))
+        // The stored attribute isn't unique.
+        let rows = try tool.file("rows.csv", "k,v\na,1\n")
+        #expect(try tool.run("import", store, rows, "--entity", "E").status == 0)
+        let keyed = tool.folder.path + "/replaced.sqlite"
+        _ = try replace("CREATE TABLE t (k TEXT PRIMARY KEY, v INT); INSERT INTO t VALUES ('b', 3)")
+        let other = try tool.run("import", store, keyed, "--entity", "E", "--replace")
+        #expect(other.status != 0 && other.error.contains("E.k is not unique"), "\(other.error)")
     }
 }

@@ -1,4 +1,4 @@
-// SQLite, loaded when it is used first: to link it would add 2 ms to each start of a program.
+// SQLite, loaded when it is used first. If it were linked, each start of a program would load it (0.7 ms of 15).
 #pragma once
 #include <sqlite3.h>
 
