@@ -19,7 +19,7 @@ func summary(of number: UInt32, for tree: CountedTree) -> [UInt8] {
 /// ranks in the array before and after the edits.
 func applyBatch(
     _ tree: inout CountedTree, _ model: inout SortedArray, _ generator: inout SeededGenerator, _ context: Comment,
-    counts: [Int] = [1, 5, 50, 300], with crew: Crew? = nil
+    counts: [Int] = [1, 5, 50, 300]
 ) throws {
     let isWeighted = tree.root.isWeighted
     var changes: [[UInt8]: TreeEdit.Change] = [:]
@@ -48,7 +48,7 @@ func applyBatch(
         case .find: break
         }
     }
-    let outcomes = try tree.apply(edits, with: crew)
+    let outcomes = try tree.apply(edits)
     let expected = zip(edits, old).map { edit, old in
         EditOutcome(oldRank: old.rank, newRank: model.rank(of: edit.key).rank, wasPresent: old.isPresent)
     }

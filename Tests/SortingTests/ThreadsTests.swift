@@ -24,7 +24,7 @@ import Testing
     /// The first thread is often done before other threads begin. If so, it does their work, too.
     @Test func threadsThatStartLateFindNoWorkLeft() throws {
         var called: [Int] = []
-        let work = SharedWork(3) { called.append($1) }
+        let work = SharedWork(3) { called.append($0) }
         #expect(work.runNext())
         #expect(work.runNext())
         try work.end()

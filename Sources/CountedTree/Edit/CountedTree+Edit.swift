@@ -40,14 +40,13 @@ extension CountedTree {
     ///
     /// A node that grows too large is split into as many nodes as needed. A changed node that isn't split and is less
     /// than a quarter full is merged with a neighbour below the same branch if both fit into one node and the branch
-    /// doesn't become too long. If the tree is in a fork and the edits are many, the crew's two threads can share the
-    /// work.
+    /// doesn't become too long.
     @discardableResult
-    package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
+    package mutating func apply(_ edits: [TreeEdit]) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {
             throw TreeError.corrupted(node: root.node, "the keys of edits do not ascend")
         }
-        var pass = EditPass(tree: self, edits: edits, with: crew)
+        var pass = EditPass(tree: self, edits: edits)
         root = try pass.editRoot()
         var added = 0
         return zip(edits, pass.found).map { edit, found in

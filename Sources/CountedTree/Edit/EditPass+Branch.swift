@@ -15,7 +15,7 @@ extension EditPass {
         _ some: Range<Int>, _ node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
     ) throws -> Outcome {
         var children = try children(of: node, level: level, reachedBy: some, before)
-        if try !editWithCrew(&children, level: level) { try edit(&children[...], level: level) }
+        try edit(&children, level: level)
         var measure = measure
         var isChanged = false
         var keepsChildren = true
@@ -42,7 +42,7 @@ extension EditPass {
     }
 
     /// Applies the edits below these children.
-    mutating func edit(_ children: inout ArraySlice<EditedChild>, level: Int) throws {
+    mutating func edit(_ children: inout [EditedChild], level: Int) throws {
         if children.count > 1 { store.prefetch(children.map(\.node)) }
         for index in children.indices {
             let child = children[index]

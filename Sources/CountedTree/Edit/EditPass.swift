@@ -11,8 +11,7 @@ struct EditPass {
     private(set) var oldSummaries: [[UInt8]] = []
     let form: CellForm
     private let sum: (any RunningSummary)?
-    let crew: Crew?
-    /// Memory for rewriting leaves. Each thread has its own pass, and so its own buffer.
+    /// Memory for rewriting leaves.
     let buffer = LeafBuffer()
 
     var store: any NodeStore { tree.store }
@@ -35,9 +34,8 @@ struct EditPass {
         let separator: StoredKey
     }
 
-    init(tree: CountedTree, edits: [TreeEdit], with crew: Crew? = nil) {
+    init(tree: CountedTree, edits: [TreeEdit]) {
         self.tree = tree
-        self.crew = crew
         self.edits = edits
         form = tree.form
         sum = tree.summarizer?.begin()
@@ -176,12 +174,6 @@ struct EditPass {
         case .remove, .update: found[edit].isPresent
         case .insert, .find: false
         }
-    }
-
-    /// Copies what another thread's pass found for these edits: the lookup results and the old summaries.
-    mutating func takeFound(from other: EditPass, _ some: Range<Int>) {
-        found[some] = other.found[some]
-        if sum != nil { oldSummaries[some] = other.oldSummaries[some] }
     }
 
     mutating func noteFound(_ edit: Int, rank: Int, isPresent: Bool) { found[edit] = (rank, isPresent) }

@@ -11,24 +11,11 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
-    /// The number of the next new node, and the distance to the number after it. If `numbering` is nil, the next
-    /// number is `nextNode`.
-    private var numbering: (next: NodeNumber, step: NodeNumber)?
-    /// The store that `base.another()` returned, kept for later calls of `another`.
-    private var otherBase: (any NodeStore)?
 
     /// Creates a fork without changes. The base must not change until the fork is published or dropped.
     package init(over base: any NodeStore) {
         self.base = base
         self.nextNode = base.nextNode
-    }
-
-    /// Creates the fork with the index `number` among `count` forks over the same nodes, which are to be published to
-    /// one store. Their new nodes have different numbers.
-    init(over base: any NodeStore, number: Int, of count: Int) {
-        self.base = base
-        nextNode = base.nextNode
-        numbering = (nextNode + NodeNumber(number), NodeNumber(count))
     }
 
     package var capacity: Int { base.capacity }
@@ -47,18 +34,11 @@ package final class ForkNodeStore: NodeStore {
     }
 
     package func allocate() -> NodeNumber {
-        let node = numbering?.next ?? nextNode
-        if let numbering { self.numbering = (node + numbering.step, numbering.step) }
-        nextNode = node + 1
-        return node
+        defer { nextNode += 1 }
+        return nextNode
     }
 
     package func free(_ node: NodeNumber) { changes[node] = .freed }
-
-    package func another() -> (any NodeStore)? {
-        if otherBase == nil { otherBase = base.another() }
-        return otherBase.map(rebased)
-    }
 
     package func prefetch(_ nodes: [NodeNumber]) {
         base.prefetch(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })

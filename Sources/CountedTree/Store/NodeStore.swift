@@ -17,12 +17,9 @@ package protocol NodeStore: AnyObject {
     /// Writes or replaces the bytes of a node that was allocated in this store, or in a fork that is being published to
     /// it.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws
-    /// Returns the number of a new node: `nextNode` or a greater one. The node must be written before it's read.
+    /// Returns the number of a new node, which was `nextNode`. The node must be written before it's read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
-    /// Returns a store with the same nodes for another thread, which may read it as long as this store isn't written;
-    /// nil if only one thread can read.
-    func another() -> (any NodeStore)?
     /// Announces that these nodes will be read next, so that the store can look them up together.
     func prefetch(_ nodes: [NodeNumber])
     /// Writes nodes, which must be in the order of their numbers. Frees the nodes whose bytes are nil.
@@ -30,8 +27,6 @@ package protocol NodeStore: AnyObject {
 }
 
 extension NodeStore {
-    package func another() -> (any NodeStore)? { nil }
-
     package func prefetch(_ nodes: [NodeNumber]) {}
 
     package func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws {

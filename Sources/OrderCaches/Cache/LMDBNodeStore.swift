@@ -137,14 +137,6 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
-    /// Returns a store with the same nodes for another thread. Returns nil for a writer, whose changes other
-    /// transactions can't see, and if no further snapshot of the reader's state can be opened.
-    func another() -> (any NodeStore)? { reader is StoreWriter ? nil : reader.another().map(reopened) }
-
-    private func reopened(in reader: StoreReader) -> LMDBNodeStore {
-        LMDBNodeStore(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)
-    }
-
     /// Looks up nodes in the order of their numbers, because neighbours are often on the same LMDB page. Then reads a
     /// byte of each processor cache line of the nodes, so that cache misses overlap. Does nothing after a write, or if
     /// the nodes are too many. Ignores missing nodes, which `read` reports.

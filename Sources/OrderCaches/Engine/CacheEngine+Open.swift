@@ -8,17 +8,14 @@ extension CacheEngine {
     package struct KnownChanges {
         let start: UInt64
         let changes: [RecordChange]
-        /// The caches' orders that already include `changes`.
-        let prepared: PreparedOrders
 
-        package init(since start: UInt64, _ changes: [RecordChange], prepared: PreparedOrders = PreparedOrders()) {
+        package init(since start: UInt64, _ changes: [RecordChange]) {
             self.start = start
             self.changes = changes
-            self.prepared = prepared
         }
     }
 
-    /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. `next` is the prepared order to be
+    /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. `next` is the caught-up order to be
     /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` if the assessment
     /// says so, if damage is found, or if too many rows depend on changed objects. If `wantsChange` is false, the
     /// change stays `pending`, and row changes that affect neither key nor summary are left out. O(log n) for a current
@@ -27,7 +24,7 @@ extension CacheEngine {
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true
-    ) throws -> CacheAttempt<(opened: OpenedOrder, next: PreparedOrder?)> {
+    ) throws -> CacheAttempt<(opened: OpenedOrder, next: CaughtUpOrder?)> {
         switch assessment {
         case .current(let header):
             do {
@@ -36,12 +33,8 @@ extension CacheEngine {
             } catch  where error.isCacheDamage { return .unusable(.damaged) }
         case .behind(let header, _):
             do {
-                let prepared = known?.prepared.order(of: cache, from: header)
-                let next = try prepared ?? caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
-                // The change of a prepared order is computed later, while the writer commits. If this finds damage, the
-                // caller handles it.
-                let isPending = prepared != nil || !wantsChange
-                let outcome = isPending ? .pending : OrderOutcome(of: try next.change())
+                let next = try caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
+                let outcome = wantsChange ? OrderOutcome(of: try next.change()) : .pending
                 return .opened((OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next))
             } catch is TooManyDependents {
                 return .unusable(.tooManyChanges)
@@ -56,12 +49,12 @@ extension CacheEngine {
     func caughtUp(
         _ header: CacheHeader, _ cache: CacheRequest, in reader: StoreReader, _ known: KnownChanges? = nil,
         wantsChange: Bool = true
-    ) throws -> PreparedOrder {
+    ) throws -> CaughtUpOrder {
         let builder = cache.order.builder
         let changes = try recordChanges(since: header, of: builder.dependencies, in: reader, known)
         let limit = cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: reader)
         let edits = try builder.edits(changes, states(before: changes, builder, in: reader), dependentLimit: limit)
-        return try PreparedOrder(of: cache, header, wantsChange ? edits : edits.moved, in: reader)
+        return try CaughtUpOrder(of: cache, header, wantsChange ? edits : edits.moved, in: reader)
     }
 
     /// The states of records before and after changes that lead to a reader's state; nil if the order doesn't read

@@ -32,9 +32,8 @@ extension CacheEngine {
     /// damaged records don't prevent other saves. Later saves don't build it again, since each attempt would fail; only
     /// indexes are tried again with each save. If the purpose is `establishing`, the error is thrown instead.
     ///
-    /// Caches that are caught up have the outcome `pending`, unless the purpose is `following`. Prepared orders always
-    /// have it: `PreparedOrders.changes` computes their changes. O(k log n) for k changes; O(n log n) for a cache that
-    /// is rebuilt.
+    /// Caches that are caught up have the outcome `pending`, unless the purpose is `following`. O(k log n) for k
+    /// changes; O(n log n) for a cache that is rebuilt.
     @discardableResult
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil
@@ -95,7 +94,7 @@ extension CacheEngine {
     /// Stores an opened order in its cache, as of a commit. If the order has no edits, only raises the cache's commit,
     /// so that the cache no longer needs the log before it.
     func store(
-        _ opened: OpenedOrder, _ next: PreparedOrder?, over old: CacheHeader, in writer: StoreWriter, at commit: UInt64
+        _ opened: OpenedOrder, _ next: CaughtUpOrder?, over old: CacheHeader, in writer: StoreWriter, at commit: UInt64
     ) throws -> OpenedOrder {
         var header = old
         if let next, !next.edits.isEmpty {
@@ -149,17 +148,5 @@ extension CacheEngine {
         }
         try CacheDirectory.trimLog(in: writer)
         return rebuilt
-    }
-
-    /// Rebuilds a cache in one transaction, because the change of an opened order can't be computed. Does nothing
-    /// unless the cache still has the number in the opened order's header. Throws `writerBusy` if another writer takes
-    /// longer than the limit. O(n log n).
-    package func rebuild(_ cache: CacheRequest, of opened: OpenedOrder, limit: Duration?) throws {
-        let writer = try store.beginWrite(limit: limit, changesRecords: false)
-        guard let header = opened.place.header,
-            try CacheDirectory.number(of: cache.name, in: writer) == header.number
-        else { return }
-        try rebuildOrDelete(cache, .damaged, readUpTo: writer.commit, in: writer)
-        try writer.commit()
     }
 }

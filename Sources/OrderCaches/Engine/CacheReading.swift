@@ -18,7 +18,7 @@ package struct CacheReading {
     package internal(set) var opened: OpenedOrder
     package internal(set) var snapshot: Snapshot
     /// The order to be stored in the cache; nil if the cache has this order already, or can't be written.
-    let next: CacheEngine.PreparedOrder?
+    let next: CaughtUpOrder?
     /// The note of what the exact reader hadn't received before this reading, or of the rebuild that this reading made;
     /// nil if there isn't one, or if the reader isn't exact.
     let note: UnreadNote?

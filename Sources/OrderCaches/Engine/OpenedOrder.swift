@@ -9,7 +9,7 @@ package enum OrderOutcome: Equatable, Sendable {
     /// The change of the order since the commit `OpenedOrder.start`. The cache was behind, or its exact reader hadn't
     /// received earlier changes.
     case caughtUp(OrderChange<RecordKey>)
-    /// The cache was behind. The change since its commit hasn't been computed yet.
+    /// The cache was behind. The change since its commit wasn't wanted, so it isn't known.
     case pending
     case rebuilt(RebuildReason)
     /// The order has no cache, and was computed in memory.
@@ -61,12 +61,7 @@ package struct OpenedOrder {
     /// Whether the order's nodes are in its cache, so that other readers of the same state can use them.
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
-    /// Sets the change if it's still pending; otherwise does nothing.
-    package mutating func take(_ change: OrderChange<RecordKey>) {
-        if case .pending = outcome { outcome = OrderOutcome(of: change) }
-    }
-
-    /// The change since the commit `start`; nil if the order was built, or if the change hasn't been computed yet.
+    /// The change since the commit `start`; nil if the order was built, or if the change isn't known.
     var change: OrderChange<RecordKey>? {
         switch outcome {
         case .hit: OrderChange()

@@ -23,9 +23,6 @@ struct ChangedPlaces {
     var oldRows: [Row?]
     /// The rows after the change, by the index of the row change; nil for a removed row.
     var newRows: [Row?]
-    /// The keys of the changed rows, if the ranks of rows whose keys and summaries stay the same haven't been looked up
-    /// yet; otherwise nil.
-    var postponed: ChangedKeys?
 
     init(sections: [[UInt8]], oldRows: [Row?], newRows: [Row?]) {
         self.sections = sections

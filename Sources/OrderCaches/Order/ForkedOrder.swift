@@ -18,11 +18,7 @@ package struct ForkedOrder {
 
     /// Applies changes like `SectionedOrder.update`. After an error, the fork must be dropped.
     @discardableResult
-    mutating func update(
-        _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
-    ) throws -> ChangedPlaces {
-        try order.update(edits, postponingRanks: postponingRanks, with: crew)
-    }
+    mutating func update(_ edits: OrderEdits) throws -> ChangedPlaces { try order.update(edits) }
 
     /// Writes the changed nodes to the base's store, or to another store with the base's nodes. Returns the order in
     /// that store. Throws only if the store's writes throw. O(k log k) for k changed nodes, in addition to the store's

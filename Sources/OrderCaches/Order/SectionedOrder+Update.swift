@@ -3,12 +3,9 @@ internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// Applies changes of rows and headings. Returns the old and new positions of these rows, of their sections, and of
-    /// the other sections that the edits contain. If `postponingRanks`, doesn't look up the ranks of rows whose keys
-    /// and summaries stay the same. O(k log n) for k changes.
+    /// the other sections that the edits contain. O(k log n) for k changes.
     @discardableResult
-    mutating func update(
-        _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
-    ) throws -> ChangedPlaces {
+    mutating func update(_ edits: OrderEdits) throws -> ChangedPlaces {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
         // The sections of rows that keep their keys are looked up, too, because they may move.
@@ -16,8 +13,7 @@ extension SectionedOrder {
         for (number, section) in keys.sections.enumerated() {
             (places.oldSections[number], knownRanks[number]) = try entry(of: section)
         }
-        if postponingRanks { places.postponed = keys }
-        let firstRanks = try updateRows(keys, &places, knownRanks, crew)
+        let firstRanks = try updateRows(keys, &places, knownRanks)
         for (number, ranks) in firstRanks.enumerated() { places.oldSections[number]?.firstRank = ranks.old }
         if edits.changesNothing {
             places.newSections = places.oldSections
@@ -39,7 +35,7 @@ extension SectionedOrder {
     /// looking up the section's value, which is less than the keys of the section's rows and greater than the keys of
     /// all rows before them.
     private mutating func updateRows(
-        _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ knownRanks: [Int?], _ crew: Crew?
+        _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ knownRanks: [Int?]
     ) throws -> [(old: Int, new: Int)] {
         var firstRanks = Array(keys.sections.count, copiesOf: (old: 0, new: 0))
         for number in keys.sectionsOfRows..<keys.sections.count {
@@ -53,10 +49,9 @@ extension SectionedOrder {
                 if knownRanks[asked] == nil { edits.append(TreeEdit(keys.sections[asked], .find)) }
                 asked += 1
             }
-            if places.postponed != nil && key.change.isFind { continue }
             edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
         }
-        let outcomes = try rows.apply(edits, with: crew)
+        let outcomes = try rows.apply(edits)
         for number in keys.sectionsOfRows..<keys.sections.count {
             firstRanks[number].new = try firstRank(of: keys.sections[number])
         }
@@ -76,7 +71,6 @@ extension SectionedOrder {
             }
             if key.change.isInsert { added += 1 }
             if key.change.isRemove { added -= 1 }
-            if places.postponed != nil && key.change.isFind { continue }
             let outcome = outcomes[next]
             next += 1
             guard outcome.wasPresent == !key.change.isInsert else {
@@ -87,30 +81,6 @@ extension SectionedOrder {
             if !key.change.isRemove { places.newRows[key.rowChange]?.rank = outcome.newRank }
         }
         return firstRanks
-    }
-
-    /// Looks up the ranks that an update has postponed. This order must be the one before the update. O(k log n) for k
-    /// changes.
-    func findPostponed(_ places: inout ChangedPlaces) throws {
-        guard let keys = places.postponed else { return }
-        places.postponed = nil
-        let finds = keys.ascending.filter { $0.change.isFind }.map { TreeEdit($0.key.bytes, .find) }
-        var found = try rows.ranks(of: finds)[...]
-        // The number of rows that the update inserted minus the number that it removed, among the keys so far.
-        var added = 0
-        for key in keys.ascending {
-            switch key.change {
-            case .insert: added += 1
-            case .remove: added -= 1
-            case .update: break
-            case .find:
-                guard let outcome = found.popFirst(), outcome.wasPresent else {
-                    throw Self.corrupted("an expected row is missing")
-                }
-                places.oldRows[key.rowChange]?.rank = outcome.oldRank
-                places.newRows[key.rowChange]?.rank = outcome.oldRank + added
-            }
-        }
     }
 
     /// Updates the entries of the sections tree, after the rows tree was updated.

@@ -143,7 +143,7 @@ extension Threads {
         let newest = Mutex<Answer?>(nil)
         // The producer doesn't escape: it has returned when this function returns.
         try withoutActuallyEscaping(produce) { produce in
-            let work = SharedWork(1) { _, _ in
+            let work = SharedWork(1) { _ in
                 defer { pipe.end() }
                 try produce { item in
                     guard let place = pipe.begin() else { throw NoConsumer() }

@@ -7,18 +7,16 @@ final class SharedWork: @unchecked Sendable {
     /// The number of parts. After an error or after `end`: the number of parts that have begun.
     private var count: Int
     /// The body; nil after `end`, so that a thread that begins later doesn't retain it.
-    private var body: ((_ thread: Int, _ part: Int) throws -> Void)?
+    private var body: ((_ part: Int) throws -> Void)?
     private var begun = 0
     private var ended = 0
     /// The error of the failed part with the least number.
     private var failure: (part: Int, error: any Error)?
 
-    init(_ count: Int, _ body: @escaping (_ thread: Int, _ part: Int) throws -> Void) {
+    init(_ count: Int, _ body: @escaping (_ part: Int) throws -> Void) {
         self.count = count
         self.body = body
     }
-
-    var hasParts: Bool { monitor.locked { begun < count } }
 
     /// Returns the next part, which the calling thread must run; nil if none is left.
     func begin() -> Int? {
@@ -29,8 +27,8 @@ final class SharedWork: @unchecked Sendable {
         }
     }
 
-    func run(_ part: Int, as thread: Int = 0) {
-        let error = call(part, thread)
+    func run(_ part: Int) {
+        let error = call(part)
         monitor.locked {
             ended += 1
             guard let error else { return }
@@ -41,17 +39,17 @@ final class SharedWork: @unchecked Sendable {
 
     /// Runs a part and returns its error. This is a separate function, so that its reference to the body is released
     /// when it returns.
-    private func call(_ part: Int, _ thread: Int) -> (any Error)? {
+    private func call(_ part: Int) -> (any Error)? {
         let body = monitor.locked { self.body }
-        do { try body?(thread, part) } catch { return error }
+        do { try body?(part) } catch { return error }
         return nil
     }
 
     /// Takes and runs the next part. Returns false if none is left.
     @discardableResult
-    func runNext(as thread: Int = 0) -> Bool {
+    func runNext() -> Bool {
         guard let part = begin() else { return false }
-        run(part, as: thread)
+        run(part)
         return true
     }
 

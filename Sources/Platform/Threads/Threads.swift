@@ -4,7 +4,6 @@ internal import FetchIndexEssentials
 /// Ways to divide work among threads.
 ///
 ///     run        calls a body with 0 to count - 1, on new threads and this one  (`SharedWork`)
-///     Crew       calls a body with each part, on this thread and on a helper that is busy at first
 ///     pipe       passes a producer's items to a consumer, in order         (`OrderedPipe`)
 ///     inOrder    makes results of parts, consumed in the parts' order      (`OrderedPipe`)
 package enum Threads {
@@ -22,7 +21,7 @@ package enum Threads {
         if count == 1 { return try body(0) }
         // No call of the body runs any more when `end` returns, so the body doesn't escape.
         try withoutActuallyEscaping(body) { body in
-            let work = SharedWork(count) { _, number in try body(number) }
+            let work = SharedWork(count, body)
             let first = work.begin()
             for _ in 1..<count { _ = start { work.runNext() } }
             if let first { work.run(first) }

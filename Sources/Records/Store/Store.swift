@@ -22,8 +22,7 @@ package final class Store: Sendable {
         /// The initial size of the memory map in bytes; less is mapped if address space is lacking. If it's nil,
         /// `Environment` chooses a size. Tests use a small map.
         package var mapSize: Int?
-        /// The number of threads that read and sort records. If it's more than one, a save that changes many objects
-        /// and inserts none may catch up the caches of live controllers on a second thread.
+        /// The number of threads that read and sort records.
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
         package var remembersOpenings = true

@@ -55,14 +55,3 @@ extension Store {
         }
     }
 }
-
-extension StoreWriter {
-    /// Runs the body on the calling thread, while the writer's own thread waits for it. If the body calls `beginWrite`,
-    /// that throws `wouldWaitForItself`: the other writer would wait for this one.
-    package func countingThread(_ body: () -> Void) {
-        let thread = currentThread()
-        store.writerBegan(on: thread)
-        defer { store.writerEnded(on: thread) }
-        body()
-    }
-}

@@ -12,10 +12,6 @@ struct SavePlan {
         case forget
     }
 
-    /// The minimum number of changes for a second thread. For fewer changes, starting the thread may take longer than
-    /// it saves.
-    private static let fewestExpected = 100
-
     private(set) var actions: [(object: ManagedObject, action: Action)] = []
     let policy: MergePolicy
     let onUniqueConflict: UniqueConflictPolicy
@@ -58,28 +54,6 @@ struct SavePlan {
             }
         }
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
-    }
-
-    /// The changes that `write` is expected to make, so that another thread can use them before `write` returns. The
-    /// caller must compare them with the changes that `write` returns. Nil for few changes, or if objects are inserted.
-    /// Also nil if objects are deleted in a model with relationships, because delete rules may cause further changes.
-    var expectedEdits: [RecordChange]? {
-        if actions.count < Self.fewestExpected { return nil }
-        var expected: [RecordChange] = []
-        expected.reserveCapacity(actions.count)
-        for case (let object, .delete(let old)) in actions {
-            expected.append(RecordChange(object: object.key, old: old, new: nil))
-        }
-        for (object, action) in actions {
-            switch action {
-            case .insert: return nil
-            case .delete where context.model.hasRelationships: return nil
-            case .update(let new, let old):
-                if old != new { expected.append(RecordChange(object: object.key, old: old, new: new)) }
-            case .delete, .forget: break
-            }
-        }
-        return expected.count < Self.fewestExpected ? nil : expected
     }
 
     /// The action that the policy chooses for an object that was changed or deleted elsewhere.
