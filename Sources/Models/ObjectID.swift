@@ -19,6 +19,9 @@ public struct ObjectID: Sendable {
         self.origin = origin
     }
 
+    /// The id of another object of the same entity and store.
+    package func of(_ key: RecordKey) -> ObjectID { ObjectID(key, origin) }
+
     /// The placeholder id with which the types in predicates are checked.
     package static let anyRecord = ObjectID(
         RecordKey(entity: 0, number: 1), ObjectOrigin(store: nil, entityName: "any"))

@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+internal import FetchIndexPlatform
 
 /// A change of one entry, or a lookup of a key's rank.
 package struct TreeEdit {

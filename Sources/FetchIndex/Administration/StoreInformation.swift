@@ -184,7 +184,8 @@ extension PersistentContainer {
                 },
                 entities: entities,
                 log: StoreInformation.Log(
-                    start: state.logStart, bytes: Int(clamping: state.logBytes), limit: Int(clamping: state.logLimit)),
+                    start: state.logStart, bytes: Int(clamping: state.logBytes),
+                    limit: Int(clamping: try snapshot.logLimit())),
                 timeZones: try StoreInformation.TimeZones(.ofProcess), caches: try CacheDirectory.names(in: snapshot),
                 source: try source(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))

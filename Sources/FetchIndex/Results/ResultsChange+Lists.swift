@@ -30,7 +30,7 @@ extension ResultsChange {
         change.sections =
             deleted.sorted { $0.from < $1.from }.map { .delete(from: $0.from, name: $0.name) }
             + inserted.sorted { $0.to < $1.to }.map { .insert(to: $0.to, name: $0.name) } + updated
-        change.rows = rowsWithoutMoves(moved, ids)
+        change.rows = RowEvents(rowsWithoutMoves(moved, ids))
         return change
     }
 

@@ -12,14 +12,7 @@ extension OrderChange<RecordKey> {
         change.eventsOfNull = eventsOfNull
         change.rebuilt = rebuilt
         for (old, new) in renumbered { change.renumbered[id(old)] = id(new) }
-        change.rows = rows.map { event in
-            switch event {
-            case .delete(let key, let from): .delete(id(key), from: from)
-            case .insert(let key, let to): .insert(id(key), to: to)
-            case .move(let key, let from, let to): .move(id(key), from: from, to: to)
-            case .update(let key, let from, let to): .update(id(key), from: from, to: to)
-            }
-        }
+        change.rows = rows.named(by: id) { $0.of($1) }
         return change
     }
 }

@@ -26,7 +26,7 @@ struct LastBatch {
         guard let start = history.openings.last(where: \.isStored)?.start,
             let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty
         else { return nil }
-        let names = try? container.names(of: change.rows.prefix(Self.mostRows).map(\.id), since: start)
+        let names = try? container.names(since: start).names(of: change.rows.prefix(Self.mostRows).map(\.id))
         let sections = change.sections.enumerated().map { index, event in
             Self.row(event, name: change.sectionName(ofEvent: index))
         }

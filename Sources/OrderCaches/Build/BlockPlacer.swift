@@ -104,11 +104,11 @@ final class BlockPlacer {
         sorter.countDropped(droppedCount)
     }
 
-    /// Computes the row key of an edited record if its object is a member. The object may be new.
-    func sortRow(of object: RecordKey, _ record: [UInt8]) throws {
+    /// Computes the row key of a record that isn't the stored one, if its object is a member. The object may be new.
+    func sortRow(of object: RecordKey, _ record: RawSpan) throws {
         guard let placer = placers[object.entity] else { return }
         placement.begin()
-        guard try placer.place(object, record.span.bytes, in: related, &placement) else { return }
+        guard try placer.place(object, record, in: related, &placement) else { return }
         placement.finishEntry(object, in: shape)
         try sorter.append(placement.key)
     }

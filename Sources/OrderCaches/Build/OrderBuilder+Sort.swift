@@ -95,7 +95,7 @@ private final class OrderSort {
     func placeEdited() throws {
         for (object, record) in edits {
             guard let record else { continue }
-            for threads in placers { try threads[0].sortRow(of: object, record) }
+            for threads in placers { try threads[0].sortRow(of: object, record.span.bytes) }
         }
         progress.end()
     }

@@ -4,8 +4,7 @@ internal import FetchIndexValues
 /// The items that stay are a longest increasing subsequence of old positions, read in the new order. Items whose keys
 /// didn't change keep their relative order. So each run of them between changed items counts as one item, whose weight
 /// is the run's length. The heaviest increasing subsequence of changed items and runs is then the longest one of all
-/// items. It's found with a Fenwick tree of prefix maxima. O(k log k) for k changed, removed and inserted items,
-/// independently of the sequences' lengths.
+/// items. O(k log k) for k changed, removed and inserted items, independently of the sequences' lengths.
 struct FewestMoves {
     /// An item whose key changed, with its positions in the whole old and new sequence.
     struct Changed {
@@ -25,9 +24,6 @@ struct FewestMoves {
         /// The position in the old order, as three numbers to be compared: the number of unchanged items before it; 0
         /// for a changed item and 1 for the run that follows it; the old position of a changed item.
         let oldOrder: (Int, Int, Int)
-        /// The upper 32 bits are the number of items. The lower 32 bits are the number of unchanged items, which
-        /// decides between equal numbers of items: unchanged items should rather stay.
-        let weight: Int
         /// The content: a run of unchanged items, or the index of a changed item.
         let content: Content
     }
@@ -52,13 +48,11 @@ struct FewestMoves {
         }
         let cuts = Set(before.flatMap { [$0.old, $0.new] } + [0, unchangedCount]).sorted()
         var items: [(newOrder: (Int, Int, Int), Item)] = changed.indices.map { index in
-            let item = Item(
-                oldOrder: (before[index].old, 0, changed[index].old), weight: 1 << 32, content: .changed(index))
+            let item = Item(oldOrder: (before[index].old, 0, changed[index].old), content: .changed(index))
             return ((before[index].new, 0, changed[index].new), item)
         }
         for (start, end) in zip(cuts, cuts.dropFirst()) where start < end {
-            let weight = (end - start) << 32 + (end - start)
-            items.append(((start, 1, 0), Item(oldOrder: (start, 1, 0), weight: weight, content: .run(start..<end))))
+            items.append(((start, 1, 0), Item(oldOrder: (start, 1, 0), content: .run(start..<end))))
         }
         items.sort { $0.newOrder < $1.newOrder }
         return result(items.map(\.1))
@@ -66,28 +60,19 @@ struct FewestMoves {
 
     /// Finds the items outside of the heaviest subsequence whose old positions increase.
     private static func result(_ items: [Item]) -> Result {
-        var oldRank = [Int](repeating: 0, count: items.count)
+        var subsequence = HeaviestIncreasing()
+        subsequence.reserveCapacity(items.count)
+        for item in items {
+            switch item.content {
+            case .changed: subsequence.append(unchanged: 0)
+            case .run(let range): subsequence.append(unchanged: range.count)
+            }
+        }
         let byOld = items.indices.sorted { items[$0].oldOrder < items[$1].oldOrder }
-        for (rank, index) in byOld.enumerated() { oldRank[index] = rank }
-
-        var heaviest = PrefixMaximum(count: items.count)
-        var weights = [Int](repeating: 0, count: items.count)
-        var previous = [Int?](repeating: nil, count: items.count)
-        var last: Int?
-        for index in items.indices {
-            let best = heaviest.maximum(below: oldRank[index])
-            previous[index] = best?.item
-            weights[index] = (best?.weight ?? 0) + items[index].weight
-            heaviest.insert(weights[index], item: index, at: oldRank[index])
-            if last.map({ weights[index] > weights[$0] }) ?? true { last = index }
-        }
-        var stays = [Bool](repeating: false, count: items.count)
-        while let index = last {
-            stays[index] = true
-            last = previous[index]
-        }
+        for (rank, index) in byOld.enumerated() { subsequence.setRank(rank, of: index) }
+        let stays = subsequence.find()
         var result = Result()
-        for index in items.indices where !stays[index] {
+        for index in items.indices where !stays.contains(index) {
             switch items[index].content {
             case .changed(let changed): result.movedChanged.insert(changed)
             case .run(let range): result.movedUnchanged.append(range)
@@ -106,30 +91,5 @@ struct FewestMoves {
     /// The position of the n-th item, counted from 0, that isn't at one of these ascending positions.
     static func position(ofOther ordinal: Int, without ascending: [Int]) -> Int {
         ordinal + (0..<ascending.count).firstNumber { ascending[$0] - $0 > ordinal }
-    }
-}
-
-/// A Fenwick tree (Fenwick, 1994) that finds the heaviest item below a rank.
-private struct PrefixMaximum {
-    private var best: [(weight: Int, item: Int)?]
-
-    init(count: Int) { best = Array(repeating: nil, count: count + 1) }
-
-    mutating func insert(_ weight: Int, item: Int, at rank: Int) {
-        var index = rank + 1
-        while index < best.count {
-            if best[index].map({ $0.weight < weight }) ?? true { best[index] = (weight, item) }
-            index += index & -index
-        }
-    }
-
-    func maximum(below rank: Int) -> (weight: Int, item: Int)? {
-        var index = rank
-        var maximum: (weight: Int, item: Int)?
-        while index > 0 {
-            if let found = best[index], maximum.map({ $0.weight < found.weight }) ?? true { maximum = found }
-            index -= index & -index
-        }
-        return maximum
     }
 }

@@ -19,7 +19,7 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     /// The events of sections: deletes, then inserts, then moves, then updates.
     public var sections: [SectionEvent] = []
     /// The events of rows: deletes, then inserts, then moves, then updates.
-    public var rows: [RowEvent] = []
+    public var rows: RowEvents = []
 
     /// The permanent ids of newly saved rows, by their temporary ids. No event reports this replacement, so a reader
     /// must replace the temporary ids in its list of rows. Events of these rows contain the permanent ids.

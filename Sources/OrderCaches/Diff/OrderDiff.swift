@@ -38,14 +38,34 @@ struct OrderDiff {
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
     ) throws -> OrderChange<RecordKey> {
-        let diff = OrderDiff(
-            hasSections: new.shape.hasSections, oldSectionCount: old.sectionCount, places: places,
-            sectionName: {
-                let section = try new.section(at: $0)
-                return section.isNull ? nil : section.name
-            },
-            oldObject: { try old.object(atRank: $0) })
-        return try diff.change(rowChanges)
+        try OrderDiff(from: old, to: new, places).change(rowChanges)
+    }
+
+    private init(from old: SectionedOrder, to new: SectionedOrder, _ places: ChangedPlaces) {
+        (hasSections, oldSectionCount, self.places) = (new.shape.hasSections, old.sectionCount, places)
+        sectionName = Self.sectionName(of: new)
+        oldObject = { try old.object(atRank: $0) }
+    }
+
+    /// For a comparison, which finds the events of rows itself.
+    init(to new: SectionedOrder, oldSectionCount: Int, _ places: ChangedPlaces) {
+        (hasSections, self.oldSectionCount, self.places) = (new.shape.hasSections, oldSectionCount, places)
+        sectionName = Self.sectionName(of: new)
+        oldObject = { _ in throw SectionedOrder.corrupted("a row that did not change moved") }
+    }
+
+    private static func sectionName(of new: SectionedOrder) -> (Int) throws -> String? {
+        { index in
+            let section = try new.section(at: index)
+            return section.isNull ? nil : section.name
+        }
+    }
+
+    /// For two lists of sections and rows, each of which counts as changed.
+    private init(hasSections: Bool, oldSectionCount: Int, _ places: ChangedPlaces) {
+        (self.hasSections, self.oldSectionCount, self.places) = (hasSections, oldSectionCount, places)
+        sectionName = { _ in throw SectionedOrder.corrupted("a section that did not change moved") }
+        oldObject = { _ in throw SectionedOrder.corrupted("a row that did not change moved") }
     }
 
     /// Computes the change between two lists of sections and rows. The row changes must contain each row of both lists,
@@ -53,11 +73,7 @@ struct OrderDiff {
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
         throws -> OrderChange<RecordKey>
     {
-        let diff = OrderDiff(
-            hasSections: hasSections, oldSectionCount: oldSectionCount, places: places,
-            sectionName: { _ in throw SectionedOrder.corrupted("a section that did not change moved") },
-            oldObject: { _ in throw SectionedOrder.corrupted("a row that did not change moved") })
-        return try diff.change(rowChanges)
+        try OrderDiff(hasSections: hasSections, oldSectionCount: oldSectionCount, places).change(rowChanges)
     }
 
     /// Computes the change between two states. Looks up the positions of the changed rows and sections in both.
@@ -82,13 +98,13 @@ struct OrderDiff {
     private func change(_ rowChanges: [RowChange]) throws -> OrderChange<RecordKey> {
         var change = OrderChange<RecordKey>()
         if hasSections { try addSectionEvents(to: &change) }
-        change.rows = try rowEvents(rowChanges)
+        change.rows = OrderChange.RowEvents(try rowEvents(rowChanges))
         return change
     }
 
     // MARK: Sections
 
-    private func addSectionEvents(to change: inout OrderChange<RecordKey>) throws {
+    func addSectionEvents(to change: inout OrderChange<RecordKey>) throws {
         var deleted: [(Int, String?)] = []
         var inserted: [(Int, String?)] = []
         var changed: [FewestMoves.Changed] = []

@@ -30,7 +30,7 @@ extension CacheEngine {
     private static let catchUpCost = 4
     /// The number of changes up to which a cache is caught up, whatever its size: knowing the exact change is worth the
     /// time.
-    private static let alwaysCaughtUp = 10_000
+    static let alwaysCaughtUp = 10_000
 
     /// Assesses a cache for a request in a reader's state. O(log n), and O(k log n) for k commits since the cache's.
     package func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> CacheAssessment {

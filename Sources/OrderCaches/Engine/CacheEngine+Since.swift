@@ -19,12 +19,19 @@ extension CacheEngine {
     }
 
     /// The change from the order at a commit to the order in a reader's state. Reconstructs the old order by undoing
-    /// the logged changes in a fork of the new one. Throws `logTooShort` if the log doesn't reach back to the commit.
-    /// O(k log n) for k changes.
+    /// the logged changes in a fork of the new one; if very many rows changed, sorts its rows instead, unless it reads
+    /// records of other objects. Throws `logTooShort` if the log doesn't reach back to the commit. O(k log n) for k
+    /// changes, at most O(n log n).
     func change(
         of request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
     ) throws -> OrderChange<RecordKey> {
         let builder = request.builder
+        guard reader.logReaches(back: commit) else { throw StoreError.logTooShort(commit: commit) }
+        if !builder.readsRelated,
+            Self.isLarge(try reader.changeCount(of: builder.entities, after: commit), ofRows: new.rowCount)
+        {
+            return try compare(request, to: new, since: commit, in: reader)
+        }
         var changes: [RecordChange] = []
         for entity in builder.dependencies { try reader.netChanges(of: entity, from: commit) { changes.append($0) } }
         let states = states(before: changes, builder, in: reader)

@@ -67,7 +67,7 @@ extension CacheEngine {
             var cache = CacheRequest(name: name, order: request)
             // The state that the cache's exact reader has received is no longer known, so the rebuild is noted as
             // unread.
-            cache.notesRebuilds = true
+            cache.rebuildNote = .rebuild
             let rebuilt = try rebuild(cache, .damaged, in: writer)
             return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"
         } catch StoreError.corrupted {

@@ -65,7 +65,7 @@ extension CacheEngine {
             if !CacheDirectory.isIndex(cache.name) { try CacheDirectory.noteRead(of: cache.name, in: writer) }
             // If the header can't be read, the state that the exact reader has received is unknown, so a rebuild is
             // noted as unread.
-            cache.notesRebuilds = true
+            cache.rebuildNote = .rebuild
         }
         let isFollowed = if case .following = purpose { true } else { false }
         do {
@@ -121,15 +121,19 @@ extension CacheEngine {
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 
-    /// Records that the exact reader of a cache hasn't received a rebuild, if the request asks for this note, or if the
-    /// cache has a note already. Does nothing for indexes, which have no exact readers.
+    /// Records what the exact reader of a cache hasn't received because of a rebuild, as the request's `rebuildNote`
+    /// says. Does nothing for indexes, which have no exact readers.
     func noteRebuild(
         _ header: CacheHeader, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
     ) throws {
-        guard !CacheDirectory.isIndex(cache.name),
-            try cache.notesRebuilds || CacheDirectory.unread(of: cache.name, in: writer) != nil
-        else { return }
-        try CacheDirectory.setUnread(UnreadNote(header, reason), cache.name, in: writer)
+        if CacheDirectory.isIndex(cache.name) { return }
+        var note = UnreadNote(header, reason)
+        switch cache.rebuildNote {
+        case .none: if try CacheDirectory.unread(of: cache.name, in: writer) == nil { return }
+        case .rebuild: break
+        case .changes(let commit): note = UnreadNote(number: header.number, commit: commit, reason: nil)
+        }
+        try CacheDirectory.setUnread(note, cache.name, in: writer)
     }
 
     /// Rebuilds a cache in a writer's transaction. If records are damaged, deletes the cache, so that other records can

@@ -69,6 +69,8 @@ extension CacheEngine {
         do {
             let snapshot = try snapshot ?? store.snapshot()
             transaction = snapshot.transactionNumber
+            let assessment = try assessment ?? assess(cache, in: snapshot)
+            if let reading = try compare(cache, assessment, in: snapshot, check: check) { return reading }
             switch try attempt(cache, assessment, in: snapshot) {
             case .opened(let reading):
                 try check(reading.opened.outcome)
@@ -132,7 +134,7 @@ extension CacheEngine {
         let start = ContinuousClock.now
         var cache = cache
         // An exact reader must learn of each rebuild, even if this process is killed before it reports the rebuild.
-        cache.notesRebuilds = cache.needsExactChange
+        cache.rebuildNote = cache.needsExactChange ? .rebuild : .none
         var (reason, transaction) = (reason, transaction)
         while true {
             let built: Built
@@ -164,7 +166,7 @@ extension CacheEngine {
         since start: ContinuousClock.Instant
     ) -> CacheReading {
         var note: UnreadNote?
-        if cache.notesRebuilds, case .stored(let header) = opened.place { note = UnreadNote(header, reason) }
+        if cache.needsExactChange, case .stored(let header) = opened.place { note = UnreadNote(header, reason) }
         return CacheReading(
             cache: cache, opened: opened, snapshot: snapshot, next: nil, note: note,
             duration: ContinuousClock.now - start)

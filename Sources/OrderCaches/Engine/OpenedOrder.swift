@@ -102,6 +102,15 @@ package struct OrderRequest {
     }
 }
 
+/// What a rebuild of a cache notes as unread, for the exact reader.
+enum RebuildNote {
+    /// Nothing, unless the cache has a note already: then the rebuild.
+    case none
+    case rebuild
+    /// The changes after a commit: the reader can compare the order at this commit with the rebuilt one.
+    case changes(since: UInt64)
+}
+
 /// A request for an order in a cache of this name.
 package struct CacheRequest {
     package let name: String
@@ -111,8 +120,8 @@ package struct CacheRequest {
     package var needsExactChange: Bool
     /// The author of the opening, for the statistics of the cache.
     package let author: String
-    /// Whether a rebuild is noted as one that the exact reader hasn't received.
-    var notesRebuilds = false
+    /// What a rebuild notes as unread, for the cache's exact reader.
+    var rebuildNote = RebuildNote.none
     /// Whether the request may replace a cache of another request with the same name.
     package var replacesOthers = true
     /// The maximum time that a build waits for another writer or another build. If it's nil, only the wait for another

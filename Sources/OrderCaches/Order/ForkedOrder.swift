@@ -1,5 +1,4 @@
 package import FetchIndexCountedTree
-internal import FetchIndexPlatform
 
 /// An order whose changed nodes are in memory, over a base order that stays as it is until the fork is published.
 /// Dropping the fork drops its changes.

@@ -7,6 +7,14 @@ extension StoreReader {
     /// Whether the log has all commits after a commit. False if this reader doesn't see that commit.
     package func logReaches(back commit: UInt64) -> Bool { commit >= state.logStart && commit <= state.commit }
 
+    /// The maximum length of the log in bytes: 256 MiB, or if the pages of records are longer, their length, so that the
+    /// log can hold a change of all records. A store with a limit of less than 256 MiB keeps it. O(1).
+    package func logLimit() throws -> UInt64 {
+        if state.logLimit < StoreState.leastLogLimit { return state.logLimit }
+        let pages = try view.statistics(of: tables.records).pages
+        return max(state.logLimit, UInt64(pages * (try store.environment.information().pageSize)))
+    }
+
     /// The headers of the commits after a commit, oldest first, as far back as the log reaches. O(k log n) for k
     /// commits.
     package func commits(after commit: UInt64) throws -> [CommitHeader] {
@@ -42,7 +50,7 @@ extension StoreReader {
     /// damaged parts, and at the end of a commit whose entries don't match the counts in its header.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
-        _ body: (LogEntryKind, RecordKey, _ count: UInt64, _ old: RawSpan) throws -> Void
+        _ body: (LogEntry, _ old: RawSpan) throws -> Void
     ) throws {
         guard commit < last else { return }
         var proof = LogProof(after: commit)
@@ -54,9 +62,9 @@ extension StoreReader {
             if key.commit > last { return false }
             try proof.begin(key, cursor.value)
             if key.part == 0 { return true }
-            try Self.forEachEntry(in: cursor.value, of: key) { kind, object, count, old in
-                proof.note(kind, object.entity, count)
-                if entity.map({ $0 == object.entity }) ?? true { try body(kind, object, count, old) }
+            try Self.forEachEntry(in: cursor.value, of: key) { entry, old in
+                proof.note(entry)
+                if entity.map({ $0 == entry.object.entity }) ?? true { try body(entry, old) }
             }
             return true
         }
@@ -66,22 +74,25 @@ extension StoreReader {
     /// Calls the body with the entries of a part of the log. Throws `corrupted` if the part doesn't match its checksum,
     /// which also covers its key.
     package static func forEachEntry(
-        in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, RecordKey, UInt64, RawSpan) throws -> Void
+        in part: RawSpan, of key: LogKey, _ body: (LogEntry, _ old: RawSpan) throws -> Void
     ) throws {
         var reader = try ByteReader(checked: part, with: key.checksum, key.name)
         while !reader.isAtEnd {
-            guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
-                throw StoreError.corrupted("\(key.name) has an entry of an unknown kind")
-            }
-            let (entity, number) = (try reader.varint(), try reader.varint())
-            guard entity <= 0xFFFF, number <= RecordKey.maximumNumber else {
-                throw StoreError.corrupted("\(key.name) names no object")
-            }
-            let object = RecordKey(entity: Int(entity), number: number)
-            let count = kind == .inserted ? try reader.varint() : 1
-            let range = kind == .inserted ? 0..<0 : try reader.range(try reader.count())
-            try body(kind, object, count, part.extracting(range))
+            let (entry, old) = try LogEntry.read(from: &reader, of: key)
+            try body(entry, part.extracting(old))
         }
+    }
+
+    /// Calls the body with the old record of the entry at a place, where the log was read before in this transaction.
+    /// The part's checksum isn't compared again. O(log n).
+    func oldRecord(at place: LogPlace, _ body: (RawSpan) throws -> Void) throws {
+        let key = StoreLayout.logKey(commit: place.key.commit, part: place.key.part)
+        let isFound = try view.get(key, in: tables.log) { part in
+            var reader = ByteReader(part, place.key.name)
+            _ = try reader.range(place.offset)
+            try body(part.extracting(LogEntry.read(from: &reader, of: place.key).old))
+        }
+        if !isFound { throw StoreError.corrupted("the log has no \(place.key.name)") }
     }
 
     /// The kind of change that a commit made to each object, from the log. It's the kind of the first change: an object
@@ -94,7 +105,8 @@ extension StoreReader {
         var changes: [(object: RecordKey, kind: LogEntryKind)] = []
         var linked: Set<RecordKey> = []
         let joins = Set(model.entities.indices.filter { model.entities[$0].isJoin })
-        try forEachLogEntry(of: nil, after: commit - 1, through: commit) { kind, object, count, old in
+        try forEachLogEntry(of: nil, after: commit - 1, through: commit) { entry, old in
+            let (kind, object, count) = (entry.kind, entry.object, entry.count)
             if joins.contains(object.entity) {
                 if kind != .inserted { return try linked.formUnion(joinedObjects(old)) }
                 let end = min(object.number &+ count, try entityState(object.entity).nextObject)

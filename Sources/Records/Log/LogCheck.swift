@@ -33,9 +33,7 @@ struct LogCheck {
         if key.commit != commit { begin(key.commit) }
         do {
             if key.part > 0 {
-                try StoreReader.forEachEntry(in: value, of: key) { kind, object, count, _ in
-                    proof.note(kind, object.entity, count)
-                }
+                try StoreReader.forEachEntry(in: value, of: key) { entry, _ in proof.note(entry) }
             }
             if !isDamaged { try proof.begin(key, value) }
         } catch {

@@ -1,4 +1,4 @@
-internal import FetchIndexModels
+package import FetchIndexModels
 internal import FetchIndexPlatform
 /// The key of a part of the log. Part 0 of a commit is its header.
 package struct LogKey: Hashable {
@@ -26,6 +26,39 @@ package struct LogKey: Hashable {
     /// The part's name in errors.
     package var name: String {
         part == 0 ? "the log's header of commit \(commit)" : "part \(part) of commit \(commit) in the log"
+    }
+}
+
+/// The place of an entry in the log.
+struct LogPlace {
+    let key: LogKey
+    /// The offset in bytes of the entry in its part.
+    let offset: Int
+}
+
+/// An entry of the log, without the object's old record. For an inserted range, the object is the first of the range,
+/// and the count is the length of the range.
+package struct LogEntry {
+    package let kind: LogEntryKind
+    package let object: RecordKey
+    package let count: UInt64
+    let place: LogPlace
+
+    /// Reads the next entry of a part. Also returns the range of the old record in the part, which is empty for an
+    /// inserted range.
+    static func read(from reader: inout ByteReader, of key: LogKey) throws -> (entry: LogEntry, old: Range<Int>) {
+        let place = LogPlace(key: key, offset: reader.offset)
+        guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
+            throw StoreError.corrupted("\(key.name) has an entry of an unknown kind")
+        }
+        let (entity, number) = (try reader.varint(), try reader.varint())
+        guard entity <= 0xFFFF, number <= RecordKey.maximumNumber else {
+            throw StoreError.corrupted("\(key.name) names no object")
+        }
+        let count = kind == .inserted ? try reader.varint() : 1
+        let old = kind == .inserted ? 0..<0 : try reader.range(try reader.count())
+        let object = RecordKey(entity: Int(entity), number: number)
+        return (LogEntry(kind: kind, object: object, count: count, place: place), old)
     }
 }
 

@@ -29,8 +29,8 @@ struct LogProof {
     }
 
     /// Counts an entry of the current part.
-    mutating func note(_ kind: LogEntryKind, _ entity: Int, _ count: UInt64) {
-        found[entity, default: EntityChanges()].add(kind, count)
+    mutating func note(_ entry: LogEntry) {
+        found[entry.object.entity, default: EntityChanges()].add(entry.kind, entry.count)
     }
 
     /// Ends the check. Throws unless `last` was the last commit that was read, and its entries match its counts.

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
+package import FetchIndexModels
 extension StoreReader {
     /// Calls the body with the net logged changes of an entity from one commit to another: one old and one new record
     /// per changed object, by ascending object number. O(k log n + inserted objects) for k log entries from the first
@@ -11,23 +11,37 @@ extension StoreReader {
         guard logReaches(back: first), first <= last, last <= commit else {
             throw StoreError.logTooShort(commit: first)
         }
-        // If an object existed at a commit and changed later, its oldest record in the log after the commit is its
-        // record at the commit.
-        let before = try firstOldRecords(of: entity, after: first, through: last)
-        let after = try firstOldRecords(of: entity, after: last, through: commit)
-        func state(at object: RecordKey) throws -> [UInt8]? {
-            if object.number >= after.firstInserted { return nil }
-            if let old = after.records[object.number] { return old }
-            return try copy(of: object)
-        }
-        for number in before.records.keys.sorted() {
+        let before = try PastRecords(of: entity, after: first, through: last, in: self)
+        let after = try PastRecords(of: entity, after: last, through: commit, in: self)
+        try before.forEach { number, old in
             let object = RecordKey(entity: entity, number: number)
-            let old = before.records[number]
-            let new = try state(at: object)
-            if old != new { try body(RecordChange(object: object, old: old, new: new)) }
+            let new = try after.copy(of: object)
+            if let new, old.isEqual(to: new.span.bytes) { return }
+            try body(RecordChange(object: object, old: [UInt8](copying: old), new: new))
         }
-        try forEachInserted(
-            entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
+        try forEachInserted(entity, from: before.firstInserted, until: after.firstInserted, deleted: after, body)
+    }
+
+    /// Calls the body with each object of an entity that existed at a commit and has another record now, or none.
+    /// O(k log n) for k log entries since then. Throws `logTooShort` if the log doesn't reach back to the commit.
+    package func forEachChanged(of entity: Int, from first: UInt64, _ body: (RecordKey) throws -> Void) throws {
+        guard logReaches(back: first) else { throw StoreError.logTooShort(commit: first) }
+        var firstInserted = UInt64.max
+        var seen = SparseSet()
+        try forEachLogEntry(of: entity, after: first, through: commit) { entry, old in
+            guard entry.kind != .inserted else {
+                firstInserted = min(firstInserted, entry.object.number)
+                return
+            }
+            // The oldest record is the one at the commit, see `PastRecords`.
+            guard entry.object.number < firstInserted, seen.insert(entry.object.number) else { return }
+            let isSame = try old.withUnsafeBytes { old in
+                var isSame = false
+                _ = try record(entry.object) { isSame = $0.isEqual(to: old.bytes) }
+                return isSame
+            }
+            if !isSame { try body(entry.object) }
+        }
     }
 
     /// Calls the body with the net changes of an entity from an older reader's state to this one's. Reads the changes
@@ -57,53 +71,32 @@ extension StoreReader {
         }
     }
 
-    private struct OldRecords {
-        /// By object number, the oldest logged record of each changed object that existed at the first commit.
-        var records: [UInt64: [UInt8]] = [:]
-        /// The least number of an object that was inserted after the first commit. Objects with greater numbers were
-        /// inserted after it, too.
-        var firstInserted = UInt64.max
-    }
-
-    private func firstOldRecords(of entity: Int, after first: UInt64, through last: UInt64) throws -> OldRecords {
-        var old = OldRecords()
-        try forEachLogEntry(of: entity, after: first, through: last) { kind, object, _, record in
-            switch kind {
-            case .inserted: old.firstInserted = min(old.firstInserted, object.number)
-            case .updated, .deleted:
-                // A commit's inserted ranges are its last entries, so `firstInserted` comes from earlier commits here.
-                if object.number < old.firstInserted && old.records[object.number] == nil {
-                    old.records[object.number] = [UInt8](copying: record)
-                }
-            }
-        }
-        return old
-    }
-
     /// Calls the body with the objects with numbers in `first..<end`, which were inserted between two commits, if they
     /// exist at the second commit. Passes their current records, or if later commits changed or deleted an object, its
-    /// record in `deleted`, which is from the log.
+    /// record at the second commit.
     private func forEachInserted(
-        _ entity: Int, from first: UInt64, until end: UInt64, deleted: [UInt64: [UInt8]],
+        _ entity: Int, from first: UInt64, until end: UInt64, deleted after: PastRecords,
         _ body: (RecordChange) throws -> Void
     ) throws {
         guard first < end else { return }
-        var inserted = deleted.filter { $0.key >= first && $0.key < end }
-        if inserted.isEmpty {
-            try scan(entity, from: first) { object, record in
-                guard object.number < end else { return false }
-                try body(RecordChange(object: object, old: nil, new: [UInt8](copying: record)))
-                return true
+        var logged = after.numbers(in: first..<end)[...]
+        func pass(_ number: UInt64, _ record: [UInt8]?) throws {
+            try body(RecordChange(object: RecordKey(entity: entity, number: number), old: nil, new: record))
+        }
+        func passLogged(through number: UInt64) throws -> Bool {
+            var isPassed = false
+            while let next = logged.first, next <= number {
+                logged.removeFirst()
+                try pass(next, after.copy(of: RecordKey(entity: entity, number: next)))
+                isPassed = next == number
             }
-            return
+            return isPassed
         }
         try scan(entity, from: first) { object, record in
             guard object.number < end else { return false }
-            if inserted[object.number] == nil { inserted[object.number] = [UInt8](copying: record) }
+            if try !passLogged(through: object.number) { try pass(object.number, [UInt8](copying: record)) }
             return true
         }
-        for number in inserted.keys.sorted() {
-            try body(RecordChange(object: RecordKey(entity: entity, number: number), old: nil, new: inserted[number]))
-        }
+        _ = try passLogged(through: end)
     }
 }

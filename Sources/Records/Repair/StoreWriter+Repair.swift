@@ -101,10 +101,11 @@ extension StoreWriter {
         // The log may contain changes of deleted objects, whose numbers must not be used again.
         var commit = state.commit
         while commit > state.logStart {
-            try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, object, count, _ in
-                guard counters.indices.contains(object.entity) else { return }
-                let next = min(object.number &+ count, RecordKey.firstTemporaryNumber)
-                counters[object.entity].nextObject = max(counters[object.entity].nextObject, next)
+            try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { entry, _ in
+                let entity = entry.object.entity
+                guard counters.indices.contains(entity) else { return }
+                let next = min(entry.object.number &+ entry.count, RecordKey.firstTemporaryNumber)
+                counters[entity].nextObject = max(counters[entity].nextObject, next)
             }
             commit -= 1
         }

@@ -47,7 +47,7 @@ extension StoreWriter {
     private func lastDamagedCommit() -> UInt64? {
         var commit = state.commit
         while commit > state.logStart {
-            do { try forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, _, _, _ in } } catch {
+            do { try forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, _ in } } catch {
                 return commit
             }
             commit -= 1

@@ -10,8 +10,9 @@ package struct StoreState: Equatable, Sendable {
     /// The log has the commits after this one.
     package var logStart: UInt64 = 0
     package var logBytes: UInt64 = 0
-    /// If the log grows past this number of bytes, its oldest commits are deleted.
-    package var logLimit: UInt64 = 256 << 20
+    static let leastLogLimit: UInt64 = 256 << 20
+    /// If the log grows past this number of bytes, its oldest commits are deleted; see `StoreReader.logLimit`.
+    package var logLimit = leastLogLimit
     /// The version of the model, incremented whenever the stored model changes. A repair of the state sets it to a new
     /// number.
     var modelVersion: UInt32 = 0

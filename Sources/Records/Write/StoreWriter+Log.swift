@@ -32,6 +32,9 @@ extension StoreWriter {
     /// Trims a log that exceeds its limit to at most 7/8 of the limit, even if caches need the deleted commits.
     /// Trimming a little at each commit would cost more.
     func enforceLogLimit() throws {
-        if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }
+        // Nearly all logs are shorter than the least limit, so that the other one needn't be computed.
+        guard state.logBytes > state.logLimit else { return }
+        let limit = try logLimit()
+        if state.logBytes > limit { try trimLog(through: state.commit, keeping: limit / 8 * 7) }
     }
 }

@@ -100,8 +100,8 @@ enum RecordBody {
         _ = try? CommitHeader(commit: 1, decoding: header.span.bytes)
         let key = LogKey(commit: 1, part: 1)
         let entries = part(key)
-        try? StoreReader.forEachEntry(in: entries.span.bytes, of: key) { _, object, count, old in
-            precondition(object.number <= RecordKey.maximumNumber && count >= 0 && old.byteCount <= input.count)
+        try? StoreReader.forEachEntry(in: entries.span.bytes, of: key) { entry, old in
+            precondition(entry.object.number <= RecordKey.maximumNumber && old.byteCount <= input.count)
         }
     }
 }

@@ -203,7 +203,8 @@ private final class BatchPrinter {
                 definition, request.orderOptions(cacheName: cacheName, bar, author: "apply")
             ) { order in
                 let duration = ContinuousClock.now - start
-                let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
+                let details = ChangeDetails(definition, order, withValues: isJSON)
+                let report = ChangeReport(order.outcome, duration, details)
                 bar.finish()
                 try print(report)
                 try Output.settle()
@@ -224,7 +225,8 @@ private final class BatchPrinter {
             var details = ChangeDetails(entity: definition.entity)
             details.titles = titles
             // Changes are printed even if their objects can't be read.
-            details.names = { [container] in (try? container.names(of: $0, since: since)) ?? [:] }
+            let names = try? container.names(since: since)
+            details.names = { (try? names?.names(of: $0)) ?? [:] }
             try print(ChangeReport(outcome, duration, details))
             // A program that reads the output gets each transaction as soon as it is committed. The output isn't synced
             // to disk, because a sync would cost as much as the commit.
@@ -233,8 +235,8 @@ private final class BatchPrinter {
     }
 
     private func print(_ report: ChangeReport) throws {
-        if isJSON { return try Output.jsonLine(report) }
-        for line in report.lines { Output.line(line) }
+        if isJSON { return try report.printJSON() }
+        try report.printLines()
         Output.line("")
     }
 }

@@ -43,7 +43,8 @@ struct ChangesCommand: ParsableCommand {
         do {
             try container.withOrder(definition, options) { order in
                 let duration = ContinuousClock.now - start
-                let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
+                let details = ChangeDetails(definition, order, withValues: output != .table)
+                let report = ChangeReport(order.outcome, duration, details)
                 bar.finish()
                 isKnown = try print(report)
                 // The cache is caught up after this body returns.
@@ -64,19 +65,19 @@ struct ChangesCommand: ParsableCommand {
             try printWhole(report)
             return true
         }
-        guard let rows = report.rows else {
+        guard report.isKnown else {
             Output.error(
                 "\(report.outcome.sentence): the changes of \"\(cacheName)\" are unknown; fetch its rows again")
             return false
         }
-        try ChangeReport.print(rows, as: format)
+        try report.printRows(as: format)
         return true
     }
 
     private func printWhole(_ report: ChangeReport) throws {
-        if output == .json { return try Output.jsonLine(report) }
-        if report.rows != nil { Output.line(report.outcome.sentence) }
-        for line in report.lines { Output.line(line) }
+        if output == .json { return try report.printJSON() }
+        if report.isKnown { Output.line(report.outcome.sentence) }
+        try report.printLines()
     }
 }
 
@@ -87,30 +88,34 @@ extension ChangeReport {
     ]
 
     /// Prints a line for each changed row, in CSV and TSV below a header.
-    fileprivate static func print(_ rows: [RowEvent], as format: CatalogueFormat) throws {
+    fileprivate func printRows(as format: CatalogueFormat) throws {
         if format == .jsonl {
-            for row in rows { try Output.jsonLine(row) }
-            return
+            return try forEachPiece { rows in for row in rows { try Output.jsonLine(row) } }
         }
         do {
-            var writer = try CatalogueWriter(format, columns: columns)
-            for row in rows {
-                let places = [row.from?.first, row.from?.last, row.to?.first, row.to?.last]
-                try writer.append(.string(row.kind))
-                try writer.append(.integer(Int64(row.id)))
-                try writer.append(row.key.map { .string($0.text) } ?? .null)
-                try writer.append(row.entity.map { .string($0) } ?? .null)
-                for place in places { try writer.append(place.map { .integer(Int64($0)) } ?? .null) }
-                for values in [row.old, row.new] {
-                    try writer.append(try values.map { .string(try Output.json($0)) } ?? .null)
-                }
-                for name in [row.fromSectionName, row.toSectionName] { try writer.append(name?.value ?? .null) }
-                try writer.endRow()
+            var writer = try CatalogueWriter(format, columns: Self.columns)
+            try forEachPiece { rows in
+                for row in rows { try Self.write(row, to: &writer) }
                 try writer.writeOutPiece()
             }
             Output.bytes(writer.bytes)
         } catch let error as CatalogueWriter.Unwritable {
-            throw Failure("\(columns[error.column]): \(error.reason); the output is incomplete")
+            throw Failure("\(Self.columns[error.column]): \(error.reason); the output is incomplete")
         }
+    }
+
+    private static func write(_ row: RowEvent, to writer: inout CatalogueWriter) throws {
+        try writer.append(.string(row.kind))
+        try writer.append(.integer(Int64(row.id)))
+        try writer.append(row.key.map { .string($0.text) } ?? .null)
+        try writer.append(row.entity.map { .string($0) } ?? .null)
+        for place in [row.from?.first, row.from?.last, row.to?.first, row.to?.last] {
+            try writer.append(place.map { .integer(Int64($0)) } ?? .null)
+        }
+        for values in [row.old, row.new] {
+            try writer.append(try values.map { .string(try Output.json($0)) } ?? .null)
+        }
+        for name in [row.fromSectionName, row.toSectionName] { try writer.append(name?.value ?? .null) }
+        try writer.endRow()
     }
 }

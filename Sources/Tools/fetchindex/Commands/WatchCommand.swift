@@ -76,15 +76,11 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
 
     private func details(_ controller: FetchedResultsController<ManagedObject>) throws -> ChangeDetails {
         guard let order = try controller.savedOrder() else { return ChangeDetails(entity: definition.entity) }
-        return ChangeDetails(definition, order, since: commit)
+        return ChangeDetails(definition, order, since: commit, withValues: isJSON)
     }
 
     func print(_ report: ChangeReport) throws {
-        if isJSON {
-            try Output.jsonLine(report)
-        } else {
-            for line in report.lines { Output.line(line) }
-        }
+        if isJSON { try report.printJSON() } else { try report.printLines() }
         try Output.settle()
     }
 

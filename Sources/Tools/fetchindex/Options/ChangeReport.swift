@@ -1,3 +1,4 @@
+internal import FetchIndexTerminal
 internal import FetchIndex
 internal import FetchIndexInspection
 
@@ -17,20 +18,24 @@ struct ChangeDetails {
     init(entity: String) { self.entity = entity }
 
     /// Makes all details from the order after the change. `commit` is the commit before the change; nil means the
-    /// commit that the cache had.
-    init(_ definition: OrderDefinition, _ order: FetchedOrder, since commit: UInt64? = nil) {
+    /// commit that the cache had. Without values, only the names of objects are looked up.
+    init(_ definition: OrderDefinition, _ order: FetchedOrder, since commit: UInt64? = nil, withValues: Bool) {
         entity = definition.entity
         namesEntities = true
         let titles = SectionTitles(definition.sectionKey, order)
         self.titles = titles
         // Changes are printed even if their objects can't be read.
-        names = { (try? order.names(of: $0, since: commit, withValues: true)) ?? [:] }
+        let names = try? order.names(since: commit, withValues: withValues)
+        self.names = { (try? names?.names(of: $0)) ?? [:] }
         if definition.sectionKey != nil { sections = { ChangedSections($0, order, titles) } }
     }
 }
 
-/// A change batch, as JSON or as lines for people.
-struct ChangeReport: Encodable {
+/// A change batch, as JSON or as lines for people. Its rows are looked up and printed in pieces, so that a batch of
+/// millions of rows needs little memory.
+struct ChangeReport {
+    private static let rowsOfPiece = 1000
+
     struct SectionEvent: Encodable {
         let kind: String
         var from: Int?
@@ -89,34 +94,36 @@ struct ChangeReport: Encodable {
     }
 
     let outcome: OutcomeReport
-    /// The events of sections. It is nil, like `rows`, if the changes are unknown, so that the order must be fetched
-    /// again.
-    let sections: [SectionEvent]?
-    let rows: [RowEvent]?
+    /// The events of sections. It is nil if the changes are unknown, so that the order must be fetched again.
+    private let sections: [SectionEvent]?
+    private let change: ResultsChange
+    private let details: ChangeDetails
+
+    /// Whether the changes are known.
+    var isKnown: Bool { sections != nil }
 
     /// Makes the report of a live order's batch.
-    init(_ change: ResultsChange, _ duration: Duration, _ details: ChangeDetails) throws {
+    init(_ change: ResultsChange, _ duration: Duration, _ details: ChangeDetails) {
         if let reason = change.rebuilt {
-            try self.init(.rebuilt(reason), duration, details)
+            self.init(.rebuilt(reason), duration, details)
         } else {
-            try self.init(change.isEmpty ? .hit : .caughtUp(change), duration, details)
+            self.init(change.isEmpty ? .hit : .caughtUp(change), duration, details)
         }
     }
 
     /// Makes the report of an outcome: the changes with which the order was opened, or which a commit made.
-    init(_ outcome: FetchOutcome, _ duration: Duration, _ details: ChangeDetails) throws {
+    init(_ outcome: FetchOutcome, _ duration: Duration, _ details: ChangeDetails) {
         self.outcome = OutcomeReport(outcome, duration)
-        let change: ResultsChange
+        self.details = details
         switch outcome {
         case .hit: change = ResultsChange()
         case .caughtUp(let caughtUp): change = caughtUp
         case .rebuilt, .computed:
+            change = ResultsChange()
             sections = nil
-            rows = nil
             return
         }
         sections = Self.sections(of: change, details.titles)
-        rows = try Self.rows(of: change, details)
     }
 
     private static func sections(of change: ResultsChange, _ titles: SectionTitles?) -> [SectionEvent] {
@@ -126,29 +133,58 @@ struct ChangeReport: Encodable {
         }
     }
 
-    private static func rows(of change: ResultsChange, _ details: ChangeDetails) throws -> [RowEvent] {
-        if change.rows.isEmpty { return [] }
-        let names = details.names(change.rows.map(\.id))
-        let sections = details.sections(change)
-        return try change.rows.map { try RowEvent($0, names[$0.id], details, in: sections) }
+    /// Calls the body with pieces of the rows' events, in order.
+    func forEachPiece(_ body: ([RowEvent]) throws -> Void) throws {
+        let sections = change.rows.isEmpty ? nil : details.sections(change)
+        var rest = change.rows[...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(Self.rowsOfPiece)
+            rest = rest.dropFirst(piece.count)
+            let names = details.names(piece.map(\.id))
+            try body(piece.map { try RowEvent($0, names[$0.id], details, in: sections) })
+        }
     }
 
-    /// The batch as lines for people.
-    var lines: [String] {
-        guard let sections, let rows else { return ["\(outcome.sentence); the changes are unknown: fetch again"] }
-        if sections.isEmpty && rows.isEmpty { return ["no changes"] }
-        func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
-        func steps(_ from: String, _ to: String) -> String {
-            from.isEmpty ? "at \(to)" : to.isEmpty ? "from \(from)" : "\(from) → \(to)"
+    // MARK: JSON
+
+    private struct Known: Encodable {
+        let outcome: OutcomeReport
+    }
+
+    /// Prints the batch as a JSON object in one line.
+    func printJSON() throws {
+        guard let sections else { return try Output.jsonLine(Known(outcome: outcome)) }
+        try Output.write("{\"outcome\":\(Output.json(outcome)),\"rows\":[")
+        var separator = ""
+        try forEachPiece { rows in
+            // The rows are printed without the brackets of their array.
+            try Output.write(separator + Output.json(rows).dropFirst().dropLast())
+            separator = ","
         }
-        return sections.map { event in
+        try Output.line("],\"sections\":\(Output.json(sections))}")
+    }
+
+    // MARK: Lines
+
+    /// Prints the batch as lines for people.
+    func printLines() throws {
+        guard let sections else { return Output.line("\(outcome.sentence); the changes are unknown: fetch again") }
+        if sections.isEmpty && change.rows.isEmpty { return Output.line("no changes") }
+        for event in sections {
             let places = steps(event.from.map(String.init) ?? "", event.to.map(String.init) ?? "")
-            return "section \(event.kind) \(places)  \(SectionReport.shownName(event.name).visible)"
+            Output.line("section \(event.kind) \(places)  \(SectionReport.shownName(event.name).visible)")
         }
-            + rows.map { row in
-                let entity = row.isOfSubentity ? " \((row.entity ?? "").visible)" : ""
-                let key = row.key.map { "  \($0.text.visible)" } ?? ""
-                return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)\(key)"
-            }
+        try forEachPiece { rows in for row in rows { Output.line(line(of: row)) } }
+    }
+
+    private func line(of row: RowEvent) -> String {
+        func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
+        let entity = row.isOfSubentity ? " \((row.entity ?? "").visible)" : ""
+        let key = row.key.map { "  \($0.text.visible)" } ?? ""
+        return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)\(key)"
+    }
+
+    private func steps(_ from: String, _ to: String) -> String {
+        from.isEmpty ? "at \(to)" : to.isEmpty ? "from \(from)" : "\(from) → \(to)"
     }
 }

@@ -1,0 +1,142 @@
+import FetchIndex
+import FetchIndexModels
+import FetchIndexTestSupport
+import Testing
+
+/// Changes of most rows: an exact reader's cache is built anew, and compared with the old order.
+@Suite struct LargeChangeTests {
+    private static let count = 24_000
+
+    private static let model = Model(entities: [
+        Entity(
+            "Maker",
+            [
+                AttributeDescription("code", .integer, isOptional: false, isUnique: true),
+                AttributeDescription("name", .string),
+            ], relationships: [RelationshipDescription("items", toMany: "Item", inverse: "maker")]),
+        Entity(
+            "Item",
+            [
+                AttributeDescription("code", .integer, isOptional: false, isUnique: true),
+                AttributeDescription("group", .integer), AttributeDescription("size", .integer),
+            ], relationships: [RelationshipDescription("maker", toOne: "Maker", inverse: "items")]),
+    ])
+
+    private static let definitions = [
+        OrderDefinition(entity: "Item", sortKeys: [SortKey("size")], sectionKey: .attribute("group")),
+        OrderDefinition(entity: "Item", sortKeys: [SortKey("code")]),
+        OrderDefinition(
+            entity: "Item", predicate: try? FetchPredicate("size % 3 != 0"),
+            sortKeys: [SortKey("size", ascending: false)]),
+        OrderDefinition(
+            entity: "Item", sortKeys: [SortKey("maker.name"), SortKey("size")], sectionKey: .attribute("maker.name")),
+        OrderDefinition(
+            entity: "Item", sortKeys: [SortKey("size")], sectionKey: .relationship("maker", name: "name")),
+    ]
+
+    private let store: LiveStore
+    private var container: PersistentContainer { store.container }
+
+    init() throws {
+        store = try LiveStore(Self.model)
+        let context = store.container.newContext()
+        let makers = try (0..<30).map { code in
+            let maker = try context.insert("Maker")
+            maker["code"] = .integer(Int64(code))
+            maker["name"] = .string("maker \(code % 20)")
+            return maker
+        }
+        var random = SeededGenerator(seed: 3)
+        for code in 0..<Self.count {
+            let item = try context.insert("Item")
+            item["code"] = .integer(Int64(code))
+            item["group"] = .integer(Int64(code % 7))
+            item["size"] = .integer(.random(in: 0..<5000, using: &random))
+            item.relate("maker", to: makers[code % 30])
+        }
+        try context.save()
+    }
+
+    private func options(_ definition: Int, exact: Bool = true) -> PersistentContainer.OrderOptions {
+        var options = PersistentContainer.OrderOptions(cacheName: "c\(definition)")
+        options.needsExactChange = exact
+        return options
+    }
+
+    private func rows(_ order: FetchedOrder) throws -> [[ObjectID]] {
+        var rows = [[ObjectID]](repeating: [], count: order.sectionCount)
+        try order.forEachRow { rows[$0.path.section].append($0.id) }
+        return rows
+    }
+
+    /// Opens each cache as its exact reader. Returns the outcomes and the rows.
+    private func read() throws -> [(outcome: FetchOutcome, rows: [[ObjectID]])] {
+        try Self.definitions.enumerated().map { index, definition in
+            try container.withOrder(definition, options(index)) { ($0.outcome, try rows($0)) }
+        }
+    }
+
+    private func updateAll(_ random: inout SeededGenerator) throws {
+        let makers = try BatchWriter(container, entity: "Maker", key: "code")
+        for code in 0..<10 {
+            guard let maker = try makers.object(key: .integer(Int64(code))) else { continue }
+            try makers.update(maker, [.integer(Int64(code)), .string("maker \((code * 7 + 3) % 20)")])
+        }
+        try makers.commit()
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        for code in 0..<Self.count {
+            guard let object = try writer.object(key: .integer(Int64(code))) else { continue }
+            if Int.random(in: 0..<50, using: &random) == 0 {
+                try writer.delete(object)
+                continue
+            }
+            try writer.update(
+                object, [code, code % 7, .random(in: 0..<5000, using: &random)].map { .integer(Int64($0)) })
+        }
+        for code in 0..<500 { try writer.insert([Self.count + code, code % 9, 1].map { .integer(Int64($0)) }) }
+        try writer.commit()
+    }
+
+    @Test func theChangeOfAllRowsLeadsToTheNewRows() throws {
+        var random = SeededGenerator(seed: TestSettings.seed)
+        let before = try read()
+        try updateAll(&random)
+        let after = try read()
+        for (index, (old, new)) in zip(before, after).enumerated() {
+            guard case .caughtUp(let change) = new.outcome else {
+                Issue.record("order \(index): \(new.outcome)")
+                continue
+            }
+            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
+            #expect(try container.verifyCache("c\(index)") == [], "order \(index)")
+        }
+        for reading in try read() { #expect(reading.outcome == .hit) }
+    }
+
+    /// The reader fails after the cache was built anew. So the next reading reports the same change.
+    @Test func aChangeThatAReaderLosesIsReportedAgain() throws {
+        struct Failed: Error {}
+        var random = SeededGenerator(seed: TestSettings.seed)
+        let before = try read()
+        try updateAll(&random)
+        for (index, definition) in Self.definitions.enumerated() {
+            var lost: FetchOutcome?
+            #expect(throws: Failed.self) {
+                try container.withOrder(definition, options(index)) { order in
+                    lost = order.outcome
+                    throw Failed()
+                }
+            }
+            // A reader that needn't know each change finds the cache current.
+            #expect(try container.withOrder(definition, options(index, exact: false)) { $0.outcome } == .hit)
+            let again = try container.withOrder(definition, options(index)) { ($0.outcome, try rows($0)) }
+            guard case .caughtUp(let change) = again.0 else {
+                Issue.record("order \(index): \(again.0)")
+                continue
+            }
+            #expect(again.0 == lost, "order \(index)")
+            #expect(change.replay(on: before[index].rows) == again.1, "order \(index)")
+            #expect(try container.withOrder(definition, options(index)) { $0.outcome } == .hit)
+        }
+    }
+}
