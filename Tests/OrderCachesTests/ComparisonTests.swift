@@ -71,8 +71,8 @@ import Testing
                 try after.forEachChanged(of: 0, from: before.commit) { updated.insert($0.rawValue) }
                 return updated
             }
-            let sorted = try caches.compare(request, to: new, since: before.commit, in: after)
-            let expected = try caches.change(of: request, to: new, since: before.commit, in: after)
+            let sorted = try caches.compare(request.builder, to: new, since: before.commit, in: after)
+            let expected = try caches.change(of: request.builder, to: new, since: before.commit, in: after)
             let context: Comment = "\(order), seed \(seed), round \(round), share \(share)"
             #expect(compared == expected, context)
             #expect(sorted == expected, context)

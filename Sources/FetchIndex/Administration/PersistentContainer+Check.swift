@@ -55,6 +55,7 @@ extension PersistentContainer {
                 }
             }
             defects += CacheDirectory.listDefects(in: snapshot)
+            do { _ = try snapshot.bookmarks() } catch { defects.append("\(error)") }
             let shared = try CacheDirectory.sharedNumbers(in: snapshot)
             for name in names {
                 let cache = "cache \"\(name)\": "

@@ -55,7 +55,7 @@ extension PersistentContainer {
             }
             let writer = try container.store.beginWrite(changesRecords: false)
             let total = try container.recordCount()
-            var repairs = state + (try CacheDirectory.repairLists(in: writer))
+            var repairs = state + (try CacheDirectory.repairLists(in: writer)) + (try writer.repairBookmarks())
             repairs += try writer.repair { progress($0, total) }
             for name in try CacheDirectory.names(in: writer) {
                 if let repair = try container.repairCache(name, in: writer) { repairs.append(repair) }

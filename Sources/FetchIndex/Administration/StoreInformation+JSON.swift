@@ -5,8 +5,17 @@ extension StoreInformation: Encodable {
         try encoder.encode([
             "path": path, "format": format, "lmdb": lmdb, "commit": commit, "fileBytes": fileBytes,
             "freeBytes": freeBytes,
-            "tables": tables, "entities": entities, "log": log, "timeZones": timeZones, "caches": caches,
+            "tables": tables, "entities": entities, "log": log, "bookmarks": bookmarks,
+            "timeZones": timeZones, "caches": caches,
             "source": source, "readers": readers,
+        ])
+    }
+}
+
+extension Bookmark: Encodable {
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "name": name, "commit": commit, "time": Value.date(time).description, "isReachable": isReachable,
         ])
     }
 }

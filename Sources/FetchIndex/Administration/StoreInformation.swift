@@ -147,6 +147,8 @@ public struct StoreInformation: Sendable {
     public let tables: [Table]
     public let entities: [Entity]
     public let log: Log
+    /// The bookmarks, by name.
+    public let bookmarks: [Bookmark]
     public let timeZones: TimeZones
     /// The names of the caches, including the caches of indexes.
     public let caches: [String]
@@ -186,6 +188,7 @@ extension PersistentContainer {
                 log: StoreInformation.Log(
                     start: state.logStart, bytes: Int(clamping: state.logBytes),
                     limit: Int(clamping: try snapshot.logLimit())),
+                bookmarks: try Bookmark.all(in: snapshot),
                 timeZones: try StoreInformation.TimeZones(.ofProcess), caches: try CacheDirectory.names(in: snapshot),
                 source: try source(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))

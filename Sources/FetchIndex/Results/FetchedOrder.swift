@@ -19,6 +19,8 @@ public struct FetchedOrder {
 
     let opened: OpenedOrder
     let snapshot: Snapshot
+    let builder: OrderBuilder
+    let container: PersistentContainer
     private let damage: Damage
     private let origin: ObjectOrigin
     let entityNumber: Int
@@ -37,6 +39,7 @@ public struct FetchedOrder {
         _ damage: Damage = Damage()
     ) throws {
         self.damage = damage
+        (self.builder, self.container) = (builder, container)
         self.opened = opened
         self.snapshot = snapshot
         let aggregates = opened.order.shape.aggregates
@@ -65,7 +68,7 @@ public struct FetchedOrder {
         return other
     }
 
-    private func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
+    func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
 
     /// How the order was opened.
     public var outcome: FetchOutcome { FetchOutcome(opened.outcome) { id(of: $0) } }

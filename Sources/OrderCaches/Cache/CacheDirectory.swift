@@ -174,6 +174,11 @@ package struct CacheDirectory {
         where note.keepsLog && writer.logReaches(back: note.commit) {
             needed = needed.map { min($0, note.commit) }
         }
+        // If the list is damaged, any commit may have a bookmark.
+        guard let bookmarks = try? writer.bookmarks().values else { return }
+        for bookmark in bookmarks where writer.logReaches(back: bookmark.commit) {
+            needed = needed.map { min($0, bookmark.commit) }
+        }
         // If the whole log is needed, nothing can be deleted. In that case, the check for a running build, which would
         // slow down each save, is left out.
         guard let needed, needed > writer.state.logStart else { return }

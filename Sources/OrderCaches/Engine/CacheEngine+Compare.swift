@@ -59,9 +59,8 @@ extension CacheEngine {
     /// The change from the order at a commit to the order in a reader's state, for many changes: sorts the rows that the
     /// order had at the commit. Throws `logTooShort` if the log doesn't reach back to the commit. O(n log n).
     func compare(
-        _ request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
+        _ builder: OrderBuilder, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
     ) throws -> OrderChange<RecordKey> {
-        let builder = request.builder
         var past: [Int: PastRecords] = [:]
         for entity in builder.entities {
             past[entity] = try PastRecords(of: entity, after: commit, through: reader.commit, in: reader)

@@ -15,22 +15,21 @@ extension CacheEngine {
             reader.logReaches(back: commit), try reader.changeCount(of: builder.entities, after: commit) <= limit
         else { return nil }
         let order = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
-        return try change(of: cache.order, to: order, since: commit, in: reader)
+        return try change(of: builder, to: order, since: commit, in: reader)
     }
 
     /// The change from the order at a commit to the order in a reader's state. Reconstructs the old order by undoing
     /// the logged changes in a fork of the new one; if very many rows changed, sorts its rows instead, unless it reads
     /// records of other objects. Throws `logTooShort` if the log doesn't reach back to the commit. O(k log n) for k
     /// changes, at most O(n log n).
-    func change(
-        of request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
+    package func change(
+        of builder: OrderBuilder, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
     ) throws -> OrderChange<RecordKey> {
-        let builder = request.builder
         guard reader.logReaches(back: commit) else { throw StoreError.logTooShort(commit: commit) }
         if !builder.readsRelated,
             Self.isLarge(try reader.changeCount(of: builder.entities, after: commit), ofRows: new.rowCount)
         {
-            return try compare(request, to: new, since: commit, in: reader)
+            return try compare(builder, to: new, since: commit, in: reader)
         }
         var changes: [RecordChange] = []
         for entity in builder.dependencies { try reader.netChanges(of: entity, from: commit) { changes.append($0) } }
@@ -49,7 +48,7 @@ extension CacheEngine {
     ) throws -> OrderOutcome {
         if let reason = note.reason { return .rebuilt(reason) }
         do {
-            return OrderOutcome(of: try change(of: request, to: order, since: note.commit, in: reader))
+            return OrderOutcome(of: try change(of: request.builder, to: order, since: note.commit, in: reader))
         } catch StoreError.logTooShort {
             return .rebuilt(.logTooShort)
         } catch  where error.isDamage && !error.isCacheDamage {

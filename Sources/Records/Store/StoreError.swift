@@ -66,6 +66,11 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The cache of this name is locked, so that no other request can replace it and it can't be deleted; or the
     /// options of an opening don't let it replace another request's cache.
     case cacheLocked(String)
+    /// The name of a bookmark is empty, longer than 511 bytes of UTF-8, or begins with a digit, like a commit or a time.
+    case invalidBookmarkName(String)
+    case unknownBookmark(String)
+    /// The bookmark was moved or deleted while a reader used it.
+    case bookmarkMoved(String)
     /// An operation of LMDB failed, for example because its reader table is full; the text says why.
     case unavailable(String)
 
@@ -117,6 +122,10 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             (1...511).contains(name.utf8.count)
                 ? "\"\(name)\" begins like the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
+        case .invalidBookmarkName(let name):
+            "a bookmark's name has 1 to 511 bytes of UTF-8 and does not begin with a digit; \"\(name)\" cannot be one"
+        case .unknownBookmark(let name): "there is no bookmark \"\(name)\" in the store"
+        case .bookmarkMoved(let name): "the bookmark \"\(name)\" was moved or deleted meanwhile, and stays as it is"
         case .unavailable(let reason): "the store cannot be used now: \(reason)"
         case .logTooShort(let commit): "the change log does not have all changes since commit \(commit)"
         }

@@ -13,14 +13,17 @@ struct FetchIndexTool: ParsableCommand {
         abstract: "Sectioned fetches over large catalogues, with named caches that catch up with changes.",
         discussion: """
             STORE is a folder. `fetchindex help COMMAND` explains a command, with an example; most take --output json. \
-            Exit codes: 0 done; 1 the data, a check or the system; 2 wrong usage; 4 an outcome that --require doesn't accept.
+            Exit codes: 0 done; 1 the data, a check or the system; 2 wrong usage; 3 nothing changed, with --if-changed; \
+            4 an outcome that --require doesn't accept.
             """,
         version: LibraryVersions.current.description,
         groupedSubcommands: [
             CommandGroup(
                 name: "Load",
                 subcommands: [ImportCommand.self, ApplyCommand.self, FollowCommand.self, ExportCommand.self]),
-            CommandGroup(name: "Fetch", subcommands: [FetchCommand.self, ChangesCommand.self, WatchCommand.self]),
+            CommandGroup(
+                name: "Fetch",
+                subcommands: [FetchCommand.self, ChangesCommand.self, WatchCommand.self, BookmarkCommand.self]),
             CommandGroup(name: "Cache", subcommands: [CacheCommand.self, RefreshCommand.self]),
             CommandGroup(name: "Model", subcommands: [ModelCommand.self]),
             CommandGroup(
@@ -31,7 +34,8 @@ struct FetchIndexTool: ParsableCommand {
         ])
 }
 
-/// Exit codes: 0 done; 2 wrong usage; 4 `--require` doesn't accept the outcome; 1 other errors, such as a failed check.
+/// Exit codes: 0 done; 2 wrong usage; 3 nothing changed, with `--if-changed`; 4 `--require` doesn't accept the outcome;
+/// 1 other errors, such as a failed check.
 @main
 enum Main {
     // `main` isn't async, because Swift's task runtime opens descriptors, and may end the process if none is free.
@@ -73,6 +77,7 @@ enum Main {
             if !failure.sentence.isEmpty { Output.error(failure.sentence) }
             return 1
         }
+        if error is NothingChanged { return 3 }
         if let error = error as? OtherOutcome {
             Output.error("\(error)")
             return 4
@@ -115,7 +120,7 @@ enum Main {
     private static func isUsageError(_ error: any Error) -> Bool {
         switch publicError(error) {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
-            StoreError.unknownCache, StoreError.cacheLocked:
+            StoreError.unknownCache, StoreError.cacheLocked, StoreError.invalidBookmarkName, StoreError.unknownBookmark:
             true
         case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar:

@@ -42,6 +42,9 @@ import Testing
             // Nothing listens on port 1.
             "follow": Case(
                 arguments: ["postgresql://127.0.0.1:1/none", "--table", "items"], onOther: .refused, onOwn: .fails),
+            "bookmark add": Case(arguments: ["mail"], onOther: .refused),
+            "bookmark list": Case(arguments: [], onOther: .works),
+            "bookmark delete": Case(arguments: ["mail"], onOther: .refused, onOwn: .fails),
             "refresh": Case(arguments: [], onOther: .refused),
             "cache list": Case(arguments: [], onOther: .works),
             "cache show": Case(arguments: ["by group"], onOther: .works),

@@ -20,7 +20,10 @@ struct ChangesCommand: ParsableCommand {
             for that process, for five seconds or --timeout. If that is too short, a warning says that the changes will be printed \
             again.
 
-            Example: fetchindex changes books.store --cache 'by publisher'
+            With --since, the changes since a bookmark, a commit or a time are printed, whoever else has read them, and the \
+            cache stays as it is. Each of several consumers has a bookmark of its own, and moves it with --advance.
+
+            Example: fetchindex changes books.store --cache 'by publisher' --since mail --advance
             """)
 
     @OptionGroup var store: StoreArgument
@@ -28,22 +31,72 @@ struct ChangesCommand: ParsableCommand {
     @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var timeout: TimeoutOption
+    @Option(
+        help: ArgumentHelp(
+            "Print the changes since this point, whoever else has read them.",
+            discussion: "A bookmark, the number of a commit, or a time in ISO 8601. The cache isn't changed."))
+    var since: PointArgument?
+    @Flag(help: "Move the bookmark of --since to the printed state, once the output is written.") var advance = false
+    @Flag(help: "Exit with code 3 if nothing has changed.") var ifChanged = false
     @Option(help: "A table for people, JSON for programs, or only the changed rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
+
+    func validate() throws {
+        if advance, bookmark == nil { throw ValidationError("--advance moves a bookmark, which --since must name.") }
+    }
+
+    private var bookmark: String? { if case .bookmark(let name)? = since?.point { name } else { nil } }
 
     func run() throws {
         let container = try store.open(forWriting: false)
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
+        let isEmpty =
+            try since.map { try printChanges(of: definition, since: $0.point, in: container) }
+            ?? printUnread(of: definition, in: container)
+        if ifChanged, isEmpty { throw NothingChanged() }
+    }
+
+    /// Prints what has changed since a point. Returns whether nothing has.
+    private func printChanges(
+        of definition: OrderDefinition, since point: StorePoint, in container: PersistentContainer
+    ) throws -> Bool {
+        let bar = ProgressBar("building")
+        let start = ContinuousClock.now
+        let options = request.orderOptions(cacheName: cacheName, bar, author: "changes")
+        do {
+            return try container.withUnchangedOrder(definition, options) { order in
+                let first = try order.commit(of: point)
+                let change = try order.changes(since: .commit(first))
+                let details = ChangeDetails(definition, order, since: first, withValues: output != .table)
+                let report = ChangeReport(change, ContinuousClock.now - start, details)
+                bar.finish()
+                _ = try print(report)
+                try Output.settle()
+                if advance, let bookmark {
+                    try container.moveBookmark(named: bookmark, from: first, to: order.commit)
+                }
+                return change.isEmpty
+            }
+        } catch StoreError.logTooShort {
+            throw try point.unreachable(in: container)
+        }
+    }
+
+    /// Prints what has changed since the cache was last current, and catches up the cache. Returns whether nothing has
+    /// changed.
+    private func printUnread(of definition: OrderDefinition, in container: PersistentContainer) throws -> Bool {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         var options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
         options.writeTimeout = timeout.limit
         var isPrinted = false
         var isKnown = true
+        var isEmpty = false
         do {
             try container.withOrder(definition, options) { order in
                 let duration = ContinuousClock.now - start
                 let details = ChangeDetails(definition, order, withValues: output != .table)
+                isEmpty = order.outcome == .hit
                 let report = ChangeReport(order.outcome, duration, details)
                 bar.finish()
                 isKnown = try print(report)
@@ -56,6 +109,7 @@ struct ChangesCommand: ParsableCommand {
         }
         // Throws after the cache was rebuilt, so that the next call knows the changes since then.
         if !isKnown { throw Failure() }
+        return isEmpty
     }
 
     /// Prints the report. If the format has only rows and the changes are unknown, prints an error instead, and returns

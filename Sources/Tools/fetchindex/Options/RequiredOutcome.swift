@@ -33,6 +33,9 @@ struct RequiredOutcome: ExpressibleByArgument {
     }
 }
 
+/// Thrown if nothing has changed and `--if-changed` is given: a script or a scheduler can skip what depends on changes.
+struct NothingChanged: Error {}
+
 /// Thrown before a cache is opened if `--require` doesn't accept the outcome. The cache doesn't change.
 struct OtherOutcome: Error, CustomStringConvertible {
     let description: String

@@ -38,6 +38,9 @@ struct InfoCommand: ParsableCommand {
         let log = information.log
         Output.line(
             "log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
+        for bookmark in information.bookmarks {
+            Output.line("        bookmark \(bookmark.name.visible) \(bookmark.place)")
+        }
         Output.line("zones   \(Self.sentence(information.timeZones))")
         for entity in information.entities {
             Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")

@@ -1,0 +1,138 @@
+public import FetchIndexEssentials
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+
+/// A named commit, from which a consumer of changes goes on. The store keeps the log after it, up to the log's limit,
+/// so that the changes since it can be asked for, whoever else reads them: each consumer has a bookmark of its own.
+public struct Bookmark: Equatable, Sendable {
+    public let name: String
+    public let commit: UInt64
+    /// The time at which the bookmark was set.
+    public let time: Date
+    /// Whether the log still has all changes since the commit. If not, the bookmark has been passed over: the log grew
+    /// beyond its limit, or was deleted.
+    public let isReachable: Bool
+
+    init(_ name: String, _ stored: StoredBookmark, in reader: StoreReader) {
+        (self.name, commit) = (name, stored.commit)
+        time = Date(timeIntervalSince1970: stored.time)
+        isReachable = reader.logReaches(back: stored.commit)
+    }
+
+    static func all(in reader: StoreReader) throws -> [Bookmark] {
+        try reader.bookmarks().sorted { $0.key < $1.key }.map { Bookmark($0.key, $0.value, in: reader) }
+    }
+}
+
+/// A state of the store from which changes are asked for.
+public enum StorePoint: Equatable, Sendable {
+    /// The state after a commit, by its number; 0 is the empty store.
+    case commit(UInt64)
+    /// The state at a time: that of the last commit that was made until then.
+    case time(Date)
+    case bookmark(String)
+}
+
+extension PersistentContainer {
+    /// The bookmarks, by name. O(b log b) for b bookmarks. Throws `StoreError`.
+    public func bookmarks() throws -> [Bookmark] {
+        try withPublicErrors {
+            try Bookmark.all(in: store.snapshot())
+        }
+    }
+
+    /// Sets a bookmark, or moves it, to a point; by default to the newest commit. Throws `StoreError`: among others
+    /// `logTooShort` if the log doesn't have all changes since the point, and `invalidBookmarkName`. O(b) for b
+    /// bookmarks; for a time, O(log n) more for each commit after it.
+    @discardableResult
+    public func setBookmark(named name: String, at point: StorePoint? = nil) throws -> Bookmark {
+        try withPublicErrors {
+            guard (1...511).contains(name.utf8.count), name.first?.isNumber == false else {
+                throw StoreError.invalidBookmarkName(name)
+            }
+            let writer = try store.beginWrite(changesRecords: false)
+            let commit = try point.map { try $0.commit(in: writer) } ?? writer.commit
+            return try set(name, commit, writer)
+        }
+    }
+
+    /// Moves a bookmark that a reader has used, if it's still where the reader found it. Throws
+    /// `StoreError.bookmarkMoved` if not.
+    package func moveBookmark(named name: String, from old: UInt64, to commit: UInt64) throws {
+        try withPublicErrors {
+            let writer = try store.beginWrite(changesRecords: false)
+            guard try writer.bookmarks()[name]?.commit == old else { throw StoreError.bookmarkMoved(name) }
+            _ = try set(name, commit, writer)
+        }
+    }
+
+    private func set(_ name: String, _ commit: UInt64, _ writer: StoreWriter) throws -> Bookmark {
+        guard writer.logReaches(back: commit) else { throw StoreError.logTooShort(commit: commit) }
+        let stored = StoredBookmark(commit: commit, time: Date().timeIntervalSince1970)
+        try writer.setBookmark(name, stored)
+        let bookmark = Bookmark(name, stored, in: writer)
+        try writer.commit()
+        return bookmark
+    }
+
+    /// Deletes a bookmark, so that the log after it needn't be kept. Throws `StoreError.unknownBookmark`. O(b) for b
+    /// bookmarks.
+    public func deleteBookmark(named name: String) throws {
+        try withPublicErrors {
+            let writer = try store.beginWrite(changesRecords: false)
+            guard try writer.bookmarks()[name] != nil else { throw StoreError.unknownBookmark(name) }
+            try writer.setBookmark(name, nil)
+            try writer.commit()
+        }
+    }
+
+    /// Opens a cache's order in the newest state, without changing the cache: a cache that is behind is caught up in
+    /// memory, and an unusable one is computed in memory. O(k log n) for k changes; O(n log n) for an unusable cache.
+    package func withUnchangedOrder<Result>(
+        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
+    ) throws -> Result {
+        try withPublicErrors {
+            guard let cache = try cacheRequest(definition, options) else {
+                return try withOrder(definition, options, body)
+            }
+            let snapshot = try store.snapshot()
+            let opened = try cacheEngine.open(cache, in: snapshot)
+            return try body(FetchedOrder(opened, of: cache.order.builder, snapshot, in: self))
+        }
+    }
+}
+
+extension StorePoint {
+    /// The commit of a point. Throws `StoreError.unknownBookmark`, or `logTooShort` for a time before the log.
+    func commit(in reader: StoreReader) throws -> UInt64 {
+        switch self {
+        case .commit(let commit): return commit
+        case .time(let time): return try reader.lastCommit(at: time.timeIntervalSince1970)
+        case .bookmark(let name):
+            guard let bookmark = try reader.bookmarks()[name] else { throw StoreError.unknownBookmark(name) }
+            return bookmark.commit
+        }
+    }
+}
+
+extension FetchedOrder {
+    /// The commit whose state the order shows.
+    package var commit: UInt64 { snapshot.commit }
+
+    /// The commit of a point, in the order's state.
+    package func commit(of point: StorePoint) throws -> UInt64 {
+        try withPublicErrors { try point.commit(in: snapshot) }
+    }
+
+    /// The exact change of the order from a point to the state that it shows, whoever else has read changes of it.
+    /// O(k log n) for k changes; if very many rows changed, O(n log n). Throws `StoreError.logTooShort` if the log
+    /// doesn't have all changes since the point, and `unknownBookmark`.
+    public func changes(since point: StorePoint) throws -> ResultsChange {
+        try withPublicErrors {
+            let commit = try point.commit(in: snapshot)
+            return try container.cacheEngine.change(of: builder, to: opened.order, since: commit, in: snapshot)
+                .identified { id(of: $0) }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import FetchIndex
+import FetchIndexEssentials
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
+import Testing
+
+/// Bookmarks: each consumer gets the exact changes since its own, whoever else reads changes of the order.
+@Suite struct BookmarkTests {
+    private static let model = Model(entities: [
+        Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])
+    ])
+    private static let definition = OrderDefinition(
+        entity: "Item", sortKeys: [SortKey("size")], sectionKey: .attribute("group"))
+
+    private func rows(_ order: FetchedOrder) throws -> [[ObjectID]] {
+        var rows = [[ObjectID]](repeating: [], count: order.sectionCount)
+        try order.forEachRow { rows[$0.path.section].append($0.id) }
+        return rows
+    }
+
+    private func options(exact: Bool) -> PersistentContainer.OrderOptions {
+        var options = PersistentContainer.OrderOptions(cacheName: "c")
+        options.needsExactChange = exact
+        return options
+    }
+
+    /// Random commits. Consumers read the changes since their bookmarks at random times, and move them; others read the
+    /// cache meanwhile. Each change must lead from the rows at the bookmark to the newest rows.
+    @Test(arguments: 0..<6 as Range<UInt64>) func eachConsumerGetsTheChangesSinceItsBookmark(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let store = try LiveStore(Self.model)
+        let container = store.container
+        let context = container.newContext()
+        var objects: [ManagedObject] = []
+        /// The rows at each commit.
+        var states: [UInt64: [[ObjectID]]] = [0: []]
+        try container.setBookmark(named: "start", at: .commit(0))
+        var marked: [String: UInt64] = ["start": 0]
+        for step in 0..<40 {
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let object: ManagedObject
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0 where !objects.isEmpty:
+                    context.delete(objects.remove(at: Int.random(in: objects.indices, using: &random)))
+                    continue
+                case 1 where !objects.isEmpty: object = objects[Int.random(in: objects.indices, using: &random)]
+                default:
+                    object = try context.insert("Item")
+                    objects.append(object)
+                }
+                object["group"] = .integer(.random(in: 0..<4, using: &random))
+                object["size"] = .integer(.random(in: 0..<20, using: &random))
+            }
+            try context.save()
+            let commit = try context.commit
+            states[commit] = try container.withOrder(Self.definition, .init()) { try rows($0) }
+            if Bool.random(using: &random) {
+                let isExact = Bool.random(using: &random)
+                try container.withOrder(Self.definition, options(exact: isExact)) { _ in }
+            }
+            let name = "consumer \(Int.random(in: 0..<3, using: &random))"
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                #expect(try container.setBookmark(named: name).commit == commit)
+                marked[name] = commit
+            }
+            for (name, start) in marked {
+                let change = try container.withOrder(Self.definition, options(exact: false)) {
+                    #expect(try rows($0) == states[commit])
+                    return try $0.changes(since: .bookmark(name))
+                }
+                let before = try #require(states[start])
+                #expect(change.replay(on: before) == states[commit], "seed \(seed), step \(step), since \(start)")
+            }
+        }
+        #expect(try container.bookmarks().map(\.name) == marked.keys.sorted())
+        #expect(try container.bookmarks().allSatisfy { $0.isReachable && marked[$0.name] == $0.commit })
+    }
+
+    @Test func aPointIsACommitATimeOrABookmark() throws {
+        let store = try LiveStore(Self.model)
+        let container = store.container
+        let context = container.newContext()
+        try context.insert("Item")["size"] = .integer(1)
+        try context.save()
+        try container.setBookmark(named: "first")
+        try context.insert("Item")["size"] = .integer(2)
+        try context.save()
+        func count(_ point: StorePoint) throws -> Int {
+            try container.withOrder(Self.definition, .init()) { try $0.changes(since: point).rows.count }
+        }
+        #expect(try count(.commit(0)) == 2)
+        #expect(try count(.commit(1)) == 1)
+        #expect(try count(.bookmark("first")) == 1)
+        #expect(try count(.time(Date(timeIntervalSince1970: 0))) == 2)
+        #expect(try count(.time(Date(timeIntervalSinceNow: 60))) == 0)
+        #expect(throws: StoreError.unknownBookmark("second")) { try count(.bookmark("second")) }
+        #expect(throws: StoreError.logTooShort(commit: 9)) { try count(.commit(9)) }
+        #expect(throws: StoreError.logTooShort(commit: 9)) { try container.setBookmark(named: "late", at: .commit(9)) }
+        for name in ["", "7", "2026-11-29", String(repeating: "x", count: 512)] {
+            #expect(throws: StoreError.invalidBookmarkName(name)) { try container.setBookmark(named: name) }
+        }
+        try container.setBookmark(named: "second", at: .bookmark("first"))
+        #expect(try container.bookmarks().map(\.commit) == [1, 1])
+        try container.deleteBookmark(named: "first")
+        #expect(throws: StoreError.unknownBookmark("first")) { try container.deleteBookmark(named: "first") }
+    }
+
+    /// A store that has caches trims its log. A bookmark keeps the log after it; without the bookmark, the log no
+    /// longer reaches back.
+    @Test(arguments: [true, false]) func aBookmarkKeepsTheLog(hasBookmark: Bool) throws {
+        let folder = TemporaryFolder()
+        var storeOptions = Store.Options()
+        storeOptions.keptLogBytes = 4000
+        let container = try PersistentContainer(path: folder.path, model: Self.model, options: storeOptions)
+        let writer = try BatchWriter(container, entity: "Item")
+        for number in 0..<100 { try writer.insert([.integer(0), .integer(Int64(number))]) }
+        try writer.commit()
+        try container.withOrder(Self.definition, options(exact: false)) { _ in }
+        if hasBookmark { try container.setBookmark(named: "mail") }
+        let items = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Item")).map(\.objectID)
+        for round in 0..<20 {
+            let writer = try BatchWriter(container, entity: "Item")
+            for (number, item) in items.enumerated() {
+                try writer.update(item, [.integer(0), .integer(Int64(1000 * round + number))])
+            }
+            try writer.commit()
+            try container.withOrder(Self.definition, options(exact: false)) { _ in }
+        }
+        func count(_ point: StorePoint) throws -> Int {
+            try container.withOrder(Self.definition, .init()) { try $0.changes(since: point).rows.count }
+        }
+        if hasBookmark {
+            #expect(try count(.bookmark("mail")) == 100)
+        } else {
+            #expect(throws: StoreError.logTooShort(commit: 1)) { try count(.commit(1)) }
+        }
+        // A bookmark that was passed over says so.
+        if hasBookmark {
+            try container.newContext().deleteHistory(before: 10)
+            #expect(try container.bookmarks().map(\.isReachable) == [false])
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import FetchIndexTestSupport
+import Testing
+
+/// `bookmark`, and `changes --since`.
+@Suite struct BookmarkCommandTests {
+    let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        let rows = (0..<20).map { "\($0),\($0 % 3),\($0)\n" }
+        let file = try tool.file("rows.csv", "code,kind,size\n" + rows.joined())
+        #expect(try tool.run("import", tool.store, file, "--entity", "Item", "--key", "code").status == 0)
+        #expect(try tool.run("fetch", tool.store, "--sort", "size", "--section", "kind", "--cache", "c").status == 0)
+    }
+
+    private func put(_ code: Int, _ size: Int) throws {
+        let file = try tool.file(
+            "changes.jsonl", #"{"op":"update","key":\#(code),"values":{"size":\#(size)}}"# + "\n")
+        #expect(try tool.run("apply", tool.store, file, "--entity", "Item", "--key", "code").status == 0)
+    }
+
+    /// Prints the changes of the cache's order, with further arguments. Returns the keys of the changed rows.
+    private func changed(_ arguments: String..., status: Int32 = 0) throws -> [String] {
+        let result = try tool.run(["changes", tool.store, "--cache", "c", "--output", "json"] + arguments)
+        #expect(result.status == status, "\(result.error)")
+        let rows = try #require(result["rows"] as? [[String: Any]])
+        return rows.compactMap { $0["key"] as? Int }.map(String.init)
+    }
+
+    @Test func consumersReadChangesIndependently() throws {
+        #expect(try tool.run("bookmark", "list", tool.store).output == "the store has no bookmarks\n")
+        for name in ["mail", "index"] {
+            let added = try tool.run("bookmark", "add", tool.store, name)
+            #expect(added.output.hasPrefix("\(name) is at commit 1, set 20"), "\(added.error)")
+        }
+        try put(3, 100)
+        #expect(try changed("--since", "mail") == ["3"])
+        // Without --advance, the bookmark stays where it is.
+        #expect(try changed("--since", "mail", "--advance") == ["3"])
+        #expect(try changed("--since", "mail", "--advance") == [])
+        try put(4, 101)
+        // The reader without a bookmark has its own position, the cache's commit.
+        #expect(try changed() == ["3", "4"])
+        #expect(try changed() == [])
+        #expect(try changed("--since", "mail") == ["4"])
+        #expect(try changed("--since", "index") == ["3", "4"])
+        #expect(try changed("--since", "1") == ["3", "4"])
+        #expect(try changed("--since", "2020-01-01T00:00:00Z").count == 20)
+        let listed = try tool.run("bookmark", "list", tool.store, "--output", "json")
+        let bookmarks = try #require(listed.json as? [[String: Any]])
+        #expect(bookmarks.map { $0["name"] as? String } == ["index", "mail"])
+        #expect(bookmarks.map { $0["commit"] as? Int } == [1, 2])
+        #expect(bookmarks.allSatisfy { $0["isReachable"] as? Bool == true })
+        let information = try tool.run("info", tool.store)
+        #expect(information.output.contains("bookmark mail at commit 2, set 20"))
+        #expect(try tool.run("bookmark", "delete", tool.store, "mail").output == "deleted mail\n")
+    }
+
+    @Test func aScriptCanSkipWhatDependsOnChanges() throws {
+        #expect(try tool.run("bookmark", "add", tool.store, "mail").status == 0)
+        #expect(try changed("--since", "mail", "--if-changed", status: 3) == [])
+        #expect(try changed("--if-changed", status: 3) == [])
+        try put(5, 7)
+        #expect(try changed("--since", "mail", "--if-changed") == ["5"])
+        #expect(try changed("--if-changed") == ["5"])
+        #expect(try changed("--if-changed", status: 3) == [])
+    }
+
+    @Test func theCacheStaysAsItIs() throws {
+        try put(6, 200)
+        let before = try tool.run("cache", "show", tool.store, "c", "--output", "json").output
+        #expect(try changed("--since", "1") == ["6"])
+        #expect(try tool.run("cache", "show", tool.store, "c", "--output", "json").output == before)
+    }
+
+    @Test func wrongPointsAreOneSentence() throws {
+        func error(_ arguments: String...) throws -> (Int32, String) {
+            let result = try tool.run(arguments)
+            return (result.status, result.error)
+        }
+        #expect(
+            try error("changes", tool.store, "--cache", "c", "--since", "nobody") == (
+                2, "fetchindex: there is no bookmark \"nobody\" in the store\n"
+            ))
+        #expect(
+            try error("changes", tool.store, "--cache", "c", "--since", "99") == (
+                1,
+                "fetchindex: there is no commit 99 yet; the newest one is 1\n"
+            ))
+        #expect(try error("bookmark", "add", tool.store, "7up").0 == 2)
+        #expect(try error("bookmark", "add", tool.store, "later", "--at", "99").0 == 1)
+        #expect(try error("changes", tool.store, "--cache", "c", "--since", "1", "--advance").0 == 2)
+        #expect(try error("changes", tool.store, "--cache", "c", "--since", "2026-13-77").0 == 2)
+        #expect(try error("bookmark", "delete", tool.store, "nobody").0 == 2)
+    }
+}
