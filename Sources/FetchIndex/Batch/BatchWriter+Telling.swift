@@ -45,7 +45,7 @@ extension BatchWriter {
             try engine.keepAll(in: ended)
             let snapshot = try ended.commitAndRead()
             savedCounts = counts
-            switch try engine.attempt(cache, in: snapshot) {
+            switch try engine.attemptOrCompare(cache, in: snapshot) {
             case .opened(let reading):
                 try body(
                     FetchOutcome(reading.opened.outcome) { container.id(of: $0, in: model) }, reading.opened.start)

@@ -57,17 +57,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Moves a bookmark that a reader has used, if it's still where the reader found it. Throws
-    /// `StoreError.bookmarkMoved` if not.
-    package func moveBookmark(named name: String, from old: UInt64, to commit: UInt64) throws {
-        try withPublicErrors {
-            let writer = try store.beginWrite(changesRecords: false)
-            guard try writer.bookmarks()[name]?.commit == old else { throw StoreError.bookmarkMoved(name) }
-            _ = try set(name, commit, writer)
-        }
-    }
-
-    private func set(_ name: String, _ commit: UInt64, _ writer: StoreWriter) throws -> Bookmark {
+    func set(_ name: String, _ commit: UInt64, _ writer: StoreWriter) throws -> Bookmark {
         guard writer.logReaches(back: commit) else { throw StoreError.logTooShort(commit: commit) }
         let stored = StoredBookmark(commit: commit, time: Date().timeIntervalSince1970)
         try writer.setBookmark(name, stored)
@@ -86,21 +76,6 @@ extension PersistentContainer {
             try writer.commit()
         }
     }
-
-    /// Opens a cache's order in the newest state, without changing the cache: a cache that is behind is caught up in
-    /// memory, and an unusable one is computed in memory. O(k log n) for k changes; O(n log n) for an unusable cache.
-    package func withUnchangedOrder<Result>(
-        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
-    ) throws -> Result {
-        try withPublicErrors {
-            guard let cache = try cacheRequest(definition, options) else {
-                return try withOrder(definition, options, body)
-            }
-            let snapshot = try store.snapshot()
-            let opened = try cacheEngine.open(cache, in: snapshot)
-            return try body(FetchedOrder(opened, of: cache.order.builder, snapshot, in: self))
-        }
-    }
 }
 
 extension StorePoint {
@@ -117,14 +92,6 @@ extension StorePoint {
 }
 
 extension FetchedOrder {
-    /// The commit whose state the order shows.
-    package var commit: UInt64 { snapshot.commit }
-
-    /// The commit of a point, in the order's state.
-    package func commit(of point: StorePoint) throws -> UInt64 {
-        try withPublicErrors { try point.commit(in: snapshot) }
-    }
-
     /// The exact change of the order from a point to the state that it shows, whoever else has read changes of it.
     /// O(k log n) for k changes; if very many rows changed, O(n log n). Throws `StoreError.logTooShort` if the log
     /// doesn't have all changes since the point, and `unknownBookmark`.

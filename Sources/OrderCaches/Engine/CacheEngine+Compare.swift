@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
-internal import FetchIndexRecords
+package import FetchIndexRecords
 
 /// Catches caches up with changes of a large part of their rows: builds the order anew, and compares it with the old
 /// one row by row.
@@ -72,6 +72,16 @@ extension CacheEngine {
     /// Whether a comparison of whole orders probably costs less than an edit for each of this number of changes.
     static func isLarge(_ changes: Int, ofRows rowCount: Int) -> Bool {
         changes > alwaysCaughtUp && changes > rowCount / editedShare
+    }
+
+    /// Opens a cache for an exact reader in a snapshot's state; returns `unusable` if it must be rebuilt. If most rows
+    /// changed, the cache is rebuilt in the newest state. Costs as much as `begin`.
+    package func attemptOrCompare(
+        _ cache: CacheRequest, in snapshot: Snapshot
+    ) throws -> CacheAttempt<CacheReading> {
+        let assessment = try assess(cache, in: snapshot)
+        if let reading = try compare(cache, assessment, in: snapshot, check: { _ in }) { return .opened(reading) }
+        return try attempt(cache, assessment, in: snapshot)
     }
 
     /// The outcome for an exact reader, by a comparison of an order at the note's commit with a reader's order.

@@ -53,6 +53,15 @@ extension CacheEngine {
         return written
     }
 
+    /// The order of a cache in the state of a sealed writer, which won't be committed. The cache isn't changed; an order
+    /// that can't be caught up is computed in memory. O(k log n) for k changes; O(n log n) if the cache is unusable.
+    package func preview(_ cache: CacheRequest, in writer: StoreWriter) throws -> SectionedOrder {
+        if case .opened(let (opened, _)) = try find(cache, assess(cache, in: writer), in: writer, wantsChange: false) {
+            return opened.order
+        }
+        return try Self.compute(cache.order, in: writer).order
+    }
+
     private func openUntrimmed(
         _ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose, _ known: KnownChanges?
     ) throws -> CacheAttempt<OpenedOrder> {

@@ -25,7 +25,10 @@ struct ApplyCommand: ParsableCommand {
             objects that were inserted before, and --ignore-missing skips objects that were deleted. Several updates of an \
             object in one transaction count as one update.
 
-            Example: fetchindex apply books.store delta.jsonl --cache 'by publisher'
+            --dry-run does all of it in one transaction that is dropped: it prints the counts, and with --cache what would \
+            change in that order. The store stays as it is, and others see nothing.
+
+            Example: fetchindex apply books.store delta.jsonl --cache 'by publisher' --dry-run
             """)
 
     @OptionGroup var store: StoreArgument
@@ -51,6 +54,7 @@ struct ApplyCommand: ParsableCommand {
     @OptionGroup var lists: ListsOption
     @Option(name: .customLong("cache"), help: "The cache of the order whose changes are printed.") var cacheName:
         String?
+    @Flag(help: "Print what would change, all transactions together, and change nothing.") var dryRun = false
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 
@@ -84,10 +88,16 @@ struct ApplyCommand: ParsableCommand {
         // Opened first, so that nothing is applied if it's missing.
         let keyFile = try deletes.map { try KeyFile($0) }
         let printer = try cacheName.map { try self.printer($0, of: stored, in: container) }
-        try printer?.establish()
+        if !dryRun { try printer?.establish() }
         var (transactions, ignored) = (0, 0)
+        var counted = writer.counts
         func endTransaction() throws {
             guard writer.hasOpenTransaction else { return }
+            if dryRun {
+                if writer.counts != counted { transactions += 1 }
+                counted = writer.counts
+                return
+            }
             if let printer { try printer.commit(writer) } else { try writer.commit() }
             transactions += 1
         }
@@ -113,7 +123,10 @@ struct ApplyCommand: ParsableCommand {
                 try endTransaction()
                 ignored += applier.ignoredCount
             }
+            if dryRun { _ = try writer.preview { try printer?.print($0) } }
             try settle(writer)
+        } catch let error as BadInput where dryRun {
+            throw Failure("\(error); it's a dry run, and nothing was changed")
         } catch let error as BadInput {
             try settle(writer)
             // The open transaction isn't committed. The transactions before it are committed already.
@@ -154,7 +167,7 @@ struct ApplyCommand: ParsableCommand {
 
     private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int, ignored: Int) throws {
         if output.isJSON {
-            if cacheName != nil { return }
+            if cacheName != nil && !dryRun { return }
             var summary = [
                 "transactions": transactions, "inserted": counts.inserted, "updated": counts.updated,
                 "unchanged": counts.unchanged, "deleted": counts.deleted,
@@ -163,7 +176,7 @@ struct ApplyCommand: ParsableCommand {
             return try Output.jsonLine(summary)
         }
         Output.line(
-            "\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
+            "\(dryRun ? "nothing was changed; would apply " : "")\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
                 + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
                 + "\(Numbers.grouped(counts.deleted)) deleted"
                 + (ignoreMissing || ignorePresent ? ", \(Numbers.grouped(ignored)) ignored" : ""))
@@ -232,6 +245,17 @@ private final class BatchPrinter {
             // to disk, because a sync would cost as much as the commit.
             try Output.flush()
         }
+    }
+
+    /// Prints what a transaction would change in the order.
+    func print(_ preview: BatchPreview) throws {
+        let start = ContinuousClock.now
+        let change = try preview.changes(of: definition, cacheName: cacheName)
+        var details = ChangeDetails(entity: definition.entity)
+        details.titles = titles
+        let names = try? preview.names()
+        details.names = { (try? names?.names(of: $0)) ?? [:] }
+        try print(ChangeReport(change, ContinuousClock.now - start, details))
     }
 
     private func print(_ report: ChangeReport) throws {

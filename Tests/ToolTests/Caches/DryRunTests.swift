@@ -1,0 +1,72 @@
+import Foundation
+import FetchIndexTestSupport
+import Testing
+
+/// `apply --dry-run` prints what `apply` would change, and changes nothing.
+@Suite struct DryRunTests {
+    let tool: Tool
+    private let changes: String
+
+    init() throws {
+        tool = try Tool()
+        let rows = (0..<20).map { "\($0),\($0 % 3),\($0)\n" }
+        let file = try tool.file("rows.csv", "code,kind,size\n" + rows.joined())
+        #expect(try tool.run("import", tool.store, file, "--entity", "Item", "--key", "code").status == 0)
+        #expect(try tool.run("fetch", tool.store, "--sort", "size", "--section", "kind", "--cache", "c").status == 0)
+        changes = try tool.file(
+            "changes.jsonl",
+            """
+            {"op":"update","key":3,"values":{"size":100}}
+            {"op":"delete","key":4}
+
+            {"op":"insert","key":30,"values":{"kind":7,"size":5}}
+
+
+            {"op":"update","key":5,"values":{"size":5}}
+
+            """)
+    }
+
+    private func data() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb")) }
+
+    @Test func nothingIsChanged() throws {
+        let before = try data()
+        let dry = try tool.run("apply", tool.store, changes, "--key", "code", "--cache", "c", "--dry-run")
+        #expect(dry.status == 0, "\(dry.error)")
+        #expect(
+            dry.output.hasSuffix(
+                "nothing was changed; would apply 3 transactions: 1 inserted, 1 updated, 1 unchanged, 1 deleted\n"),
+            "\(dry.output)")
+        for row in ["row delete from 1:1  #5  4", "row insert at 3:0  #21  30", "row move 0:1 → 0:6  #4  3"] {
+            #expect(dry.output.contains(row), "\(dry.output)")
+        }
+        #expect(try data() == before)
+        #expect(try tool.run("changes", tool.store, "--cache", "c").output.contains("no changes"))
+    }
+
+    @Test func theBatchIsThatOfTheCommit() throws {
+        func rows(_ result: Tool.Result) throws -> [NSDictionary] {
+            let line = try #require(result.output.split(separator: "\n").first)
+            let batch = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return try #require(batch?["rows"] as? [NSDictionary])
+        }
+        let one = try tool.file("one.jsonl", #"{"op":"update","key":3,"values":{"size":100,"kind":1}}"# + "\n")
+        let arguments = ["apply", tool.store, one, "--key", "code", "--cache", "c", "--output", "json"]
+        let dry = try tool.run(arguments + ["--dry-run"])
+        #expect(try rows(dry) == rows(try tool.run(arguments)))
+        let counts = try #require(dry.output.split(separator: "\n").last)
+        #expect(counts == #"{"deleted":0,"inserted":0,"transactions":1,"unchanged":0,"updated":1}"#)
+    }
+
+    @Test func aBadLineIsAnErrorAndNothingIsChanged() throws {
+        let before = try data()
+        let bad = try tool.file("bad.jsonl", #"{"op":"delete","key":3}"# + "\n" + #"{"op":"delete","key":99}"# + "\n")
+        let result = try tool.run("apply", tool.store, bad, "--key", "code", "--dry-run")
+        #expect(result.status == 1)
+        #expect(
+            result.error.hasSuffix(
+                "line 2: there is no Item with code \"99\"; it's a dry run, and nothing was changed\n"),
+            "\(result.error)")
+        #expect(try data() == before)
+    }
+}
