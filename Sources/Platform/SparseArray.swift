@@ -1,17 +1,21 @@
-/// Numbers by index, with pages only where a number was set. Other indexes have the number 0.
+/// Numbers by index, with memory only near indexes at which a number was set. Other indexes have the number 0.
 ///
-/// A page has 4,096 numbers of 8 bytes. Lookups and changes cost O(1).
+/// A page has 16 numbers of 8 bytes: dense numbers take about 8 bytes each, numbers far from others some 200. Lookups
+/// and changes cost O(1).
 package struct SparseArray {
-    private static let pageBits: UInt64 = 12
-    private static let pageLength = 1 << 12
-    private static let regionBits: UInt64 = 20
+    private static let pageBits: UInt64 = 4
+    private static let pageLength = 1 << 4
+    private static let regionBits: UInt64 = 22
+    private static let pagesOfBlock = 1 << 12
 
-    private var pages: [[UInt64]] = []
-    /// The positions in `pages`, plus 1, of the first region's pages. The first page that is made decides which 2^20
-    /// pages are this region: a list is faster than a dictionary, and few arrays have more regions.
+    /// The pages, in blocks, so that adding one never copies the others.
+    private var blocks: [[UInt64]] = []
+    private var pageCount = 0
+    /// The positions of the first region's pages, plus 1. The first page that is made decides which 2^22 pages are this
+    /// region: a list is faster than a dictionary, and few arrays have more regions.
     private var near: [UInt32] = []
     private var region: UInt64?
-    /// The positions in `pages`, plus 1, of the pages of other regions.
+    /// The positions, plus 1, of the pages of other regions.
     private var far: [UInt64: UInt32] = [:]
 
     package init() {}
@@ -19,32 +23,48 @@ package struct SparseArray {
     package subscript(index: UInt64) -> UInt64 {
         get {
             let position = position(of: index >> Self.pageBits)
-            return position == 0 ? 0 : pages[position - 1][Int(index & UInt64(Self.pageLength - 1))]
+            if position == 0 { return 0 }
+            let (block, offset) = Self.place(position, index)
+            return blocks[block][offset]
         }
         set {
             var position = position(of: index >> Self.pageBits)
             if position == 0 { position = addPage(index >> Self.pageBits) }
-            pages[position - 1][Int(index & UInt64(Self.pageLength - 1))] = newValue
+            let (block, offset) = Self.place(position, index)
+            blocks[block][offset] = newValue
         }
     }
 
+    private static func place(_ position: Int, _ index: UInt64) -> (block: Int, offset: Int) {
+        let page = position - 1
+        return (
+            page / pagesOfBlock,
+            page % pagesOfBlock * pageLength + Int(index & UInt64(pageLength - 1))
+        )
+    }
+
     private func position(of page: UInt64) -> Int {
-        guard page >> Self.regionBits == region else { return Int(far[page] ?? 0) }
+        guard page >> Self.regionBits == region else { return far.isEmpty ? 0 : Int(far[page] ?? 0) }
         let offset = Int(page & (1 << Self.regionBits - 1))
         return offset < near.count ? Int(near[offset]) : 0
     }
 
     private mutating func addPage(_ page: UInt64) -> Int {
-        pages.append([UInt64](repeating: 0, count: Self.pageLength))
-        let (position, offset) = (UInt32(pages.count), Int(page & (1 << Self.regionBits - 1)))
-        if region == nil { region = page >> Self.regionBits }
-        if page >> Self.regionBits == region {
-            if offset >= near.count { near += [UInt32](repeating: 0, count: offset + 1 - near.count) }
-            near[offset] = position
-        } else {
-            far[page] = position
+        if pageCount % Self.pagesOfBlock == 0 {
+            blocks.append([])
+            blocks[blocks.count - 1].reserveCapacity(Self.pagesOfBlock * Self.pageLength)
         }
-        return pages.count
+        blocks[blocks.count - 1].append(contentsOf: repeatElement(0, count: Self.pageLength))
+        pageCount += 1
+        if region == nil { region = page >> Self.regionBits }
+        let offset = Int(page & (1 << Self.regionBits - 1))
+        if page >> Self.regionBits != region {
+            far[page] = UInt32(pageCount)
+        } else {
+            if offset >= near.count { near += [UInt32](repeating: 0, count: offset + 1 - near.count) }
+            near[offset] = UInt32(pageCount)
+        }
+        return pageCount
     }
 
     /// Calls the body with each number that isn't 0 and its index, by ascending index. The pages can be divided into
@@ -52,14 +72,16 @@ package struct SparseArray {
     package func forEach(
         part: Int = 0, of parts: Int = 1, _ body: (_ index: UInt64, _ number: UInt64) throws -> Void
     ) rethrows {
-        var known = far.map { ($0.key, Int($0.value)) }
+        var known = far.map { (page: $0.key, position: $0.value) }
         for (offset, position) in near.enumerated() where position > 0 {
-            known.append(((region ?? 0) << Self.regionBits | UInt64(offset), Int(position)))
+            known.append(((region ?? 0) << Self.regionBits | UInt64(offset), position))
         }
-        known.sort { $0.0 < $1.0 }
+        if !far.isEmpty { known.sort { $0.page < $1.page } }
         for (page, position) in known[known.count * part / parts..<known.count * (part + 1) / parts] {
-            for (offset, number) in pages[position - 1].enumerated() where number != 0 {
-                try body(page << Self.pageBits | UInt64(offset), number)
+            for index in page << Self.pageBits..<(page + 1) << Self.pageBits {
+                let (block, offset) = Self.place(Int(position), index)
+                let number = blocks[block][offset]
+                if number != 0 { try body(index, number) }
             }
         }
     }

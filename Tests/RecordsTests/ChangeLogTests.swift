@@ -116,6 +116,31 @@ private enum Operation: CaseIterable {
         #expect(snapshot.logReaches(back: 40))
     }
 
+    @Test func theLogCanHoldAChangeOfAllRecords() {
+        let least = StoreState.leastLogLimit
+        #expect(StoreState.logLimit(least, recordBytes: 0) == least)
+        #expect(StoreState.logLimit(least, recordBytes: 4 * least) == 5 * least)
+        // After a trim to 7/8, a change that is as long as the records is still there.
+        #expect(StoreState.logLimit(least, recordBytes: 4 * least) / 8 * 7 > 4 * least)
+        #expect(StoreState.logLimit(500, recordBytes: 4 * least) == 500)
+    }
+
+    @Test func aDamagedListOfBookmarksIsFoundAndReplaced() throws {
+        let test = try TestStore(model: TestStore.books)
+        let book = try test.book("a")
+        try test.write { try $0.insert(0, book.span.bytes) }
+        try test.write { try $0.setBookmark("mail", StoredBookmark(commit: 1, time: 7)) }
+        #expect(try test.store.snapshot().bookmarks() == ["mail": StoredBookmark(commit: 1, time: 7)])
+        try test.write { try $0.view.put([1, 2, 3], for: StoreLayout.bookmarksKey, in: $0.tables.meta) }
+        #expect(throws: StoreError.self) { _ = try test.store.snapshot().bookmarks() }
+        var repairs: [String] = []
+        try test.write { repairs = try $0.repairBookmarks() }
+        #expect(repairs.count == 1)
+        #expect(try test.store.snapshot().bookmarks().isEmpty)
+        try test.write { repairs = try $0.repairBookmarks() }
+        #expect(repairs.isEmpty)
+    }
+
     @Test func readingADamagedPartOfTheLogIsAnError() throws {
         let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")

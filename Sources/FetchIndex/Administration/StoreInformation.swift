@@ -188,7 +188,8 @@ extension PersistentContainer {
                 log: StoreInformation.Log(
                     start: state.logStart, bytes: Int(clamping: state.logBytes),
                     limit: Int(clamping: try snapshot.logLimit())),
-                bookmarks: try Bookmark.all(in: snapshot),
+                // `check` reports a damaged list.
+                bookmarks: (try? Bookmark.all(in: snapshot)) ?? [],
                 timeZones: try StoreInformation.TimeZones(.ofProcess), caches: try CacheDirectory.names(in: snapshot),
                 source: try source(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))

@@ -48,7 +48,8 @@ extension PersistentContainer {
     @discardableResult
     public func setBookmark(named name: String, at point: StorePoint? = nil) throws -> Bookmark {
         try withPublicErrors {
-            guard (1...511).contains(name.utf8.count), name.first?.isNumber == false else {
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            guard (1...511).contains(name.utf8.count), let first = name.utf8.first, !digits.contains(first) else {
                 throw StoreError.invalidBookmarkName(name)
             }
             let writer = try store.beginWrite(changesRecords: false)
@@ -93,8 +94,8 @@ extension StorePoint {
 
 extension FetchedOrder {
     /// The exact change of the order from a point to the state that it shows, whoever else has read changes of it.
-    /// O(k log n) for k changes; if very many rows changed, O(n log n). Throws `StoreError.logTooShort` if the log
-    /// doesn't have all changes since the point, and `unknownBookmark`.
+    /// O(k log n) for k changes; if very many rows changed, O(n log n), except in orders that read related objects.
+    /// Throws `StoreError.logTooShort` if the log doesn't have all changes since the point, and `unknownBookmark`.
     public func changes(since point: StorePoint) throws -> ResultsChange {
         try withPublicErrors {
             let commit = try point.commit(in: snapshot)

@@ -16,7 +16,7 @@ package struct ObjectName {
 }
 
 /// Finds the descriptions of changed objects in one state of the store. Where the objects' former records are in the log
-/// is found once, in O(k) for k changes, and kept, 8 bytes for each changed object.
+/// is found once, in O(k) for k changes, and kept: see `PastRecords`.
 package final class ObjectNames {
     private let reader: StoreReader
     /// The commit before the change; nil if it isn't known.

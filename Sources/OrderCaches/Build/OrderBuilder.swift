@@ -159,6 +159,9 @@ package struct OrderBuilder {
 
         init(_ shape: OrderShape) { sum = shape.summarizer?.begin() }
 
+        /// Creates a section whose summary isn't wanted.
+        init() { sum = nil }
+
         /// Adds a row to the section. If the row belongs to another section, first calls `ended` with this section, if
         /// it has rows, and begins the row's section.
         mutating func add(_ key: RawSpan, _ summary: RawSpan, ended: (OpenSection) throws -> Void) throws {

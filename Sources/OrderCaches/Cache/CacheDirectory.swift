@@ -159,7 +159,7 @@ package struct CacheDirectory {
     }
 
     /// Deletes the log's oldest commits until the log has at most `keptLogBytes`. Keeps the commits that a cache with a
-    /// readable header, a readable note with `keepsLog` or a running build still needs. Does nothing if the log is at
+    /// readable header, a readable note with `keepsLog`, a bookmark or a running build still needs. Does nothing if the log is at
     /// most a quarter longer than `keptLogBytes`, or if no cache has a readable header. In a store without caches, only
     /// the log's limit bounds the log.
     static func trimLog(in writer: StoreWriter) throws {

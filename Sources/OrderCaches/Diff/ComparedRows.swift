@@ -1,6 +1,7 @@
 internal import FetchIndexCountedTree
 internal import FetchIndexPlatform
 internal import FetchIndexSorting
+internal import FetchIndexValues
 
 /// All rows and sections of an order in one state, for a comparison.
 struct ComparedRows {
@@ -59,7 +60,7 @@ struct ComparedRows {
             let key = shape.sectionKey(value: section.value, nil, firstRow: section.firstRow, count: section.count)
             places.append((section.value, SectionPlace(index: 0, firstRank: 0, count: section.count, key: key)))
         }
-        var current = OrderBuilder.OpenSection(shape)
+        var current = OrderBuilder.OpenSection()
         try KeySorter.forEachSorted(of: sorters) { row in
             try SortedEntry.withParts(of: row, in: shape) { key, summary in
                 try current.add(key, summary) { end($0) }
@@ -70,5 +71,27 @@ struct ComparedRows {
         for index in places.indices { places[index].place.index = index }
         sectionCount = places.count
         sections = Dictionary(places.map { ($0.value, $0.place) }) { first, _ in first }
+    }
+}
+
+/// Finds the sections of rows of the old state.
+struct OldSections {
+    private let places: [SectionPlace?]
+    /// The numbers of the sections that existed, in the order of their rows.
+    private let numbers: [Int]
+
+    /// Takes the places of all sections, in the order of their values; nil for a section that didn't exist.
+    init(_ places: [SectionPlace?]) {
+        self.places = places
+        numbers = places.indices.filter { places[$0] != nil }
+    }
+
+    /// The path of a row, and the number of its section. O(log s) for s sections.
+    func path(ofRank rank: Int) throws -> (path: RowPath, section: Int) {
+        let next = (0..<numbers.count).firstNumber { places[numbers[$0]]?.firstRank ?? 0 > rank }
+        guard next > 0, let place = places[numbers[next - 1]] else {
+            throw SectionedOrder.corrupted("a row is in no section")
+        }
+        return (RowPath(section: place.index, row: rank - place.firstRank), numbers[next - 1])
     }
 }

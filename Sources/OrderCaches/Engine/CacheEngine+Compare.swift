@@ -5,40 +5,48 @@ package import FetchIndexRecords
 /// Catches caches up with changes of a large part of their rows: builds the order anew, and compares it with the old
 /// one row by row.
 extension CacheEngine {
-    /// A change of more rows than this share of an order costs less by a comparison than by an edit for each row.
+    /// A change of more than this share of the records costs less by a comparison than by an edit for each row.
     private static let editedShare = 16
 
     /// Opens a cache for an exact reader by a comparison. Returns nil if the cache isn't behind by many changes, or if
-    /// its exact reader hasn't received earlier changes. The cache is rebuilt immediately; until the reading ends, a
-    /// note says that the changes since the cache's old commit are unread. O(n log n).
+    /// the rebuilt order can't be stored soon: the cache can then be caught up in a fork. The cache is rebuilt
+    /// immediately, in the newest state; until the reading ends, a note says which changes are unread. The snapshot is
+    /// held during the build, because it has the old order. O(n log n).
     func compare(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in snapshot: Snapshot,
         check: (OrderOutcome) throws -> Void
     ) throws -> CacheReading? {
         guard cache.needsExactChange, case .behind(let header, let changes) = assessment,
-            Self.isLarge(changes, ofRows: header.rowCount),
-            try CacheDirectory.unread(of: cache.name, in: snapshot) == nil
+            try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: snapshot),
+            let old = try? header.order(of: cache.order, in: LMDBNodeStore(header, in: snapshot))
         else { return nil }
+        let known = try CacheDirectory.unread(of: cache.name, in: snapshot)
+        if known?.reason != nil { return nil }
         let start = ContinuousClock.now
         try check(.caughtUp(OrderChange()))
         hits?.write()
-        let note = UnreadNote(number: header.number, commit: header.commit, reason: nil)
+        let note = known ?? UnreadNote(number: header.number, commit: header.commit, reason: nil)
         var request = cache
         request.rebuildNote = .changes(since: note.commit)
-        switch try build(request, .tooManyChanges, since: snapshot.transactionNumber) {
-        case .built(let opened, let newest):
-            let old = try header.order(of: cache.order, in: LMDBNodeStore(header, in: snapshot))
-            let outcome = try outcome(since: note, of: cache.order, from: old, to: opened.order, in: newest)
-            let told = opened.with(outcome, from: note.commit)
-            // A build in memory has left no note.
-            return CacheReading(
-                cache: cache, opened: told, snapshot: newest, next: nil,
-                note: try told.isStored ? CacheDirectory.unread(of: cache.name, in: newest) : nil,
-                duration: ContinuousClock.now - start)
-        case .byAnother(let assessment, let newest):
-            // The other build has deleted the old order.
-            return try attempt(cache, assessment, in: newest, missing: .tooManyChanges).opened
-        }
+        request.writeTimeout = cache.writeTimeout ?? Self.readingPatience
+        let (opened, newest): (OpenedOrder, Snapshot)
+        do {
+            // If another process has changed the cache meanwhile, the snapshot still has its old order.
+            guard
+                case .built(let built, let state) = try build(
+                    request, .tooManyChanges, since: snapshot.transactionNumber),
+                built.isStored || store.isReadOnly
+            else { return nil }
+            (opened, newest) = (built, state)
+        } catch StoreError.writerBusy, StoreError.moved, StoreError.notSaved { return nil }
+        let outcome =
+            try known == nil
+            ? outcome(since: note, of: cache.order, from: old, to: opened.order, in: newest)
+            : outcome(since: note, of: cache.order, to: opened.order, in: newest)
+        return CacheReading(
+            cache: cache, opened: opened.with(outcome, from: note.commit), snapshot: newest, next: nil,
+            note: try CacheDirectory.unread(of: cache.name, in: newest), hasNewNote: true,
+            duration: ContinuousClock.now - start)
     }
 
     /// The change from an order's rows at a commit to the order in a reader's state.
@@ -46,7 +54,7 @@ extension CacheEngine {
         _ old: ComparedRows, to new: SectionedOrder, _ builder: OrderBuilder, since commit: UInt64,
         in reader: StoreReader
     ) throws -> OrderChange<RecordKey> {
-        let log = (reader as? Snapshot)?.another() ?? reader
+        let log = reader.store.threads > 1 ? (reader as? Snapshot)?.another() ?? reader : reader
         return try OrderComparison.change(from: old, to: new, threads: log === reader ? 1 : 2) {
             var updated = SparseSet()
             for entity in builder.entities {
@@ -69,9 +77,14 @@ extension CacheEngine {
         return try compare(old, to: new, builder, since: commit, in: reader)
     }
 
-    /// Whether a comparison of whole orders probably costs less than an edit for each of this number of changes.
-    static func isLarge(_ changes: Int, ofRows rowCount: Int) -> Bool {
-        changes > alwaysCaughtUp && changes > rowCount / editedShare
+    /// Whether a comparison of whole orders probably costs less than an edit for each of this number of changes. It
+    /// reads all records of the order's entities, and all rows.
+    static func isLarge(
+        _ changes: Int, of builder: OrderBuilder, _ rowCount: Int, in reader: StoreReader
+    ) throws -> Bool {
+        if changes <= alwaysCaughtUp { return false }
+        let records = Int(clamping: try reader.count(of: builder.entities))
+        return changes > max(rowCount, records) / editedShare
     }
 
     /// Opens a cache for an exact reader in a snapshot's state; returns `unusable` if it must be rebuilt. If most rows

@@ -27,7 +27,8 @@ extension CacheEngine {
     ) throws -> OrderChange<RecordKey> {
         guard reader.logReaches(back: commit) else { throw StoreError.logTooShort(commit: commit) }
         if !builder.readsRelated,
-            Self.isLarge(try reader.changeCount(of: builder.entities, after: commit), ofRows: new.rowCount)
+            try Self.isLarge(
+                reader.changeCount(of: builder.entities, after: commit), of: builder, new.rowCount, in: reader)
         {
             return try compare(builder, to: new, since: commit, in: reader)
         }

@@ -137,10 +137,16 @@ extension CacheEngine {
     ) throws {
         if CacheDirectory.isIndex(cache.name) { return }
         var note = UnreadNote(header, reason)
-        switch cache.rebuildNote {
-        case .none: if try CacheDirectory.unread(of: cache.name, in: writer) == nil { return }
-        case .rebuild: break
-        case .changes(let commit): note = UnreadNote(number: header.number, commit: commit, reason: nil)
+        if case .changes(let commit) = cache.rebuildNote {
+            note = UnreadNote(number: header.number, commit: commit, reason: nil)
+        } else if let known = try CacheDirectory.unread(of: cache.name, in: writer) {
+            // The log still leads from what the reader has received to the rebuilt order.
+            if reason == .tooManyChanges && known.reason == nil {
+                note = UnreadNote(
+                    number: known.keepsLog ? header.number : 0, commit: known.commit, reason: nil)
+            }
+        } else if case .none = cache.rebuildNote {
+            return
         }
         try CacheDirectory.setUnread(note, cache.name, in: writer)
     }

@@ -22,12 +22,14 @@ package struct CacheReading {
     /// The note of what the exact reader hadn't received before this reading, or of the rebuild that this reading made;
     /// nil if there isn't one, or if the reader isn't exact.
     let note: UnreadNote?
+    /// Whether this reading made the note, so that its end must update it.
+    var hasNewNote = false
     let duration: Duration
 
     /// Whether `end` has an order or a note to store.
     var hasToBeStored: Bool {
         guard let note else { return next != nil }
-        guard next == nil, note.reason == nil, case .hit = opened.outcome else { return true }
+        guard next == nil, !hasNewNote, note.reason == nil, case .hit = opened.outcome else { return true }
         // If the order hasn't changed since the note's commit, raising this commit only lets the log be trimmed. So it
         // is raised only if it's old.
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
@@ -57,7 +59,7 @@ package struct CacheReading {
 extension CacheEngine {
     /// Opens a cache for a reader, in the newest state or in a snapshot's. An assessment of the cache in this state can
     /// be given. The cache's order isn't changed until `end`, except that an unusable cache is rebuilt immediately, in
-    /// the newest state. `check` gets the outcome before an order is stored, and may throw. Costs as much as `open`.
+    /// the newest state; so is one that is behind by many changes (`compare`). `check` gets the outcome before an order is stored, and may throw. Costs as much as `open`.
     package func begin(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
         check: (OrderOutcome) throws -> Void = { _ in }
@@ -78,7 +80,7 @@ extension CacheEngine {
                 return reading
             case .unusable(let found): reason = found
             }
-        }  // the snapshot is released before a build, which may take long
+        }  // the snapshot is released before this build, which may take long
         try check(.rebuilt(reason))
         return try rebuild(cache, reason, since: transaction)
     }
@@ -175,7 +177,7 @@ extension CacheEngine {
     // MARK: End
 
     /// The maximum time that ending an exact reading waits for another writer.
-    private static let readingPatience = Duration.seconds(5)
+    static let readingPatience = Duration.seconds(5)
 
     /// Stores the order that a reader has received. Doesn't store it if the cache was replaced or caught up meanwhile,
     /// if the caller is writing, or if the store can't be written. Ending an exact reading waits up to `limit` (by

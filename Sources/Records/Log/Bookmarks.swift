@@ -9,11 +9,9 @@ package struct StoredBookmark: Equatable, Sendable {
     package let time: Double
 
     package init(commit: UInt64, time: Double) { (self.commit, self.time) = (commit, time) }
-}
 
-extension StoreReader {
-    /// The bookmarks by their names. O(log n). Throws `corrupted` if the list is damaged.
-    package func bookmarks() throws -> [String: StoredBookmark] {
+    /// The bookmarks of a store by their names.
+    static func all(in view: TransactionView, _ tables: StoreTables) throws -> [String: StoredBookmark] {
         var bookmarks: [String: StoredBookmark] = [:]
         _ = try view.get(StoreLayout.bookmarksKey, in: tables.meta) { bytes in
             var reader = try ByteReader(checked: bytes, "the list of bookmarks")
@@ -25,6 +23,11 @@ extension StoreReader {
         }
         return bookmarks
     }
+}
+
+extension StoreReader {
+    /// The bookmarks by their names. O(log n). Throws `corrupted` if the list is damaged.
+    package func bookmarks() throws -> [String: StoredBookmark] { try StoredBookmark.all(in: view, tables) }
 
     /// The last commit that was made at a time or earlier. Throws `logTooShort` if that commit may be older than the
     /// log. O(log n) for each commit after it.

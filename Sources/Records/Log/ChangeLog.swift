@@ -7,12 +7,12 @@ extension StoreReader {
     /// Whether the log has all commits after a commit. False if this reader doesn't see that commit.
     package func logReaches(back commit: UInt64) -> Bool { commit >= state.logStart && commit <= state.commit }
 
-    /// The maximum length of the log in bytes: 256 MiB, or if the pages of records are longer, their length, so that the
-    /// log can hold a change of all records. A store with a limit of less than 256 MiB keeps it. O(1).
+    /// The maximum length of the log in bytes: 256 MiB, or a quarter more than the pages of records, see
+    /// `StoreState.logLimit`. O(1).
     package func logLimit() throws -> UInt64 {
-        if state.logLimit < StoreState.leastLogLimit { return state.logLimit }
         let pages = try view.statistics(of: tables.records).pages
-        return max(state.logLimit, UInt64(pages * (try store.environment.information().pageSize)))
+        let recordBytes = UInt64(pages * (try store.environment.information().pageSize))
+        return StoreState.logLimit(state.logLimit, recordBytes: recordBytes)
     }
 
     /// The headers of the commits after a commit, oldest first, as far back as the log reaches. O(k log n) for k

@@ -2,7 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 
 /// The records that an entity's objects had at a commit, as far as later commits changed or deleted them. The records
-/// stay in the log; only their places are in memory, 8 bytes each.
+/// stay in the log; only their places are in memory: about 8 bytes for each
+/// record if their numbers are dense, otherwise up to some 200.
 ///
 /// If an object existed at a commit and changed later, its oldest record in the log after the commit is its record at
 /// the commit.

@@ -2,9 +2,9 @@ package import FetchIndexLMDB
 
 extension Store {
     /// Replaces a store's state if it's damaged or missing, so that the store can be opened. The new state's commit is
-    /// greater than those found in the log and the caches; `newest` returns the greatest commit of the caches. The log
-    /// is emptied. Returns a sentence about the repair; nil if the state is intact. O(entries of the log), without
-    /// `newest`.
+    /// greater than those found in the log, the bookmarks and the caches; `newest` returns the greatest commit of the
+    /// caches. The log is emptied. Returns a sentence about the repair; nil if the state is intact. O(entries of the
+    /// log), without `newest`.
     package static func repairState(
         at path: String, newest: (TransactionView, StoreTables) throws -> UInt64
     ) throws -> String? {
@@ -28,7 +28,9 @@ extension Store {
         _ = try view.get(key, in: tables.meta) { isWhole = (try? StoreState(decoding: $0)) != nil }
         if isWhole { return nil }
         var state = StoreState()
-        state.commit = try max(min(newest(view, tables), StoreState.greatest - 1), clearLog(view, tables)) + 1
+        let marked = (try? StoredBookmark.all(in: view, tables))?.values.map(\.commit).max() ?? 0
+        let known = try min(max(newest(view, tables), marked), StoreState.greatest - 1)
+        state.commit = try max(known, clearLog(view, tables)) + 1
         state.logStart = state.commit
         // Processes that have the store open cache models by their version, so the version must be a new one.
         state.modelVersion = UInt32(truncatingIfNeeded: UInt64(currentTime() * 1000)) | 1 << 31

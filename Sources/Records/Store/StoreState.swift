@@ -11,6 +11,12 @@ package struct StoreState: Equatable, Sendable {
     package var logStart: UInt64 = 0
     package var logBytes: UInt64 = 0
     static let leastLogLimit: UInt64 = 256 << 20
+    /// The maximum length of a log in bytes: at least `stored`, and a quarter more than the records' pages, so that the
+    /// log can hold a change of all records, also after it was trimmed to 7/8. A limit of less than 256 MiB is kept.
+    static func logLimit(_ stored: UInt64, recordBytes: UInt64) -> UInt64 {
+        stored < leastLogLimit ? stored : max(stored, recordBytes / 4 * 5)
+    }
+
     /// If the log grows past this number of bytes, its oldest commits are deleted; see `StoreReader.logLimit`.
     package var logLimit = leastLogLimit
     /// The version of the model, incremented whenever the stored model changes. A repair of the state sets it to a new

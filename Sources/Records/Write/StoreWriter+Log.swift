@@ -34,7 +34,8 @@ extension StoreWriter {
     func enforceLogLimit() throws {
         // Nearly all logs are shorter than the least limit, so that the other one needn't be computed.
         guard state.logBytes > state.logLimit else { return }
-        let limit = try logLimit()
+        // The records before the transaction count, too: it may have deleted them.
+        let limit = max(try logLimit(), (try? store.snapshot().logLimit()) ?? 0)
         if state.logBytes > limit { try trimLog(through: state.commit, keeping: limit / 8 * 7) }
     }
 }

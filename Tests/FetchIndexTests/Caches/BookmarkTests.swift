@@ -106,6 +106,21 @@ import Testing
         #expect(throws: StoreError.unknownBookmark("first")) { try container.deleteBookmark(named: "first") }
     }
 
+    @Test func aReaderMovesOnlyTheBookmarkThatItFound() throws {
+        let store = try LiveStore(Self.model)
+        let context = store.container.newContext()
+        for _ in 0..<3 {
+            _ = try context.insert("Item")
+            try context.save()
+        }
+        try store.container.setBookmark(named: "mail", at: .commit(1))
+        try store.container.moveBookmark(named: "mail", from: 1, to: 2)
+        #expect(throws: StoreError.bookmarkMoved("mail")) {
+            try store.container.moveBookmark(named: "mail", from: 1, to: 3)
+        }
+        #expect(try store.container.bookmarks().map(\.commit) == [2])
+    }
+
     /// A store that has caches trims its log. A bookmark keeps the log after it; without the bookmark, the log no
     /// longer reaches back.
     @Test(arguments: [true, false]) func aBookmarkKeepsTheLog(hasBookmark: Bool) throws {

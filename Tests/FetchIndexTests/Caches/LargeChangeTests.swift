@@ -1,7 +1,8 @@
-import FetchIndex
 import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
+
+@testable import FetchIndex
 
 /// Changes of most rows: an exact reader's cache is built anew, and compared with the old order.
 @Suite struct LargeChangeTests {
@@ -111,6 +112,66 @@ import Testing
             #expect(try container.verifyCache("c\(index)") == [], "order \(index)")
         }
         for reading in try read() { #expect(reading.outcome == .hit) }
+    }
+
+    /// Each writer catches a maintained cache up, or rebuilds it if most rows changed. Its exact reader gets the changes
+    /// since its last batch all the same.
+    @Test func theReaderOfAMaintainedCacheGetsTheChangeOfAllRows() throws {
+        var random = SeededGenerator(seed: TestSettings.seed)
+        let before = try read()
+        for index in Self.definitions.indices { try container.setMaintained(true, cacheNamed: "c\(index)") }
+        try updateAll(&random)
+        for (index, (old, new)) in zip(before, try read()).enumerated() {
+            guard case .caughtUp(let change) = new.outcome else {
+                Issue.record("order \(index): \(new.outcome)")
+                continue
+            }
+            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
+        }
+        for reading in try read() { #expect(reading.outcome == .hit) }
+    }
+
+    /// Updates of rows that aren't in an order leave its cache current after one reading.
+    @Test func aChangeOfNonMembersIsReadOnce() throws {
+        let definition = OrderDefinition(
+            entity: "Item", predicate: try FetchPredicate("group == 9"), sortKeys: [SortKey("code")])
+        var options = PersistentContainer.OrderOptions(cacheName: "none")
+        options.needsExactChange = true
+        try container.withOrder(definition, options) { _ in }
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        for code in 0..<Self.count {
+            guard let object = try writer.object(key: .integer(Int64(code))) else { continue }
+            try writer.update(object, [code, 1, 1].map { .integer(Int64($0)) })
+        }
+        try writer.commit()
+        #expect(try container.withOrder(definition, options) { $0.outcome } == .hit)
+        let transaction = try container.store.lastTransaction()
+        #expect(try container.withOrder(definition, options) { $0.outcome } == .hit)
+        #expect(try container.store.lastTransaction() == transaction, "the second reading had something to store")
+    }
+
+    /// Another process commits between the reader's snapshot and the build.
+    @Test func aCommitBeforeTheBuildLosesNoChange() throws {
+        var random = SeededGenerator(seed: TestSettings.seed)
+        let before = try read()
+        try updateAll(&random)
+        let snapshot = try container.store.snapshot()
+        let writer = try BatchWriter(container, entity: "Item")
+        try writer.insert([Self.count + 7000, 3, 3].map { .integer(Int64($0)) })
+        try writer.commit()
+        for (index, definition) in Self.definitions.enumerated() {
+            let cache = try #require(try container.cacheRequest(definition, options(index)))
+            let reading = try container.cacheEngine.begin(cache, in: snapshot)
+            guard case .caughtUp(let change) = reading.opened.outcome else {
+                Issue.record("order \(index): \(reading.opened.outcome)")
+                continue
+            }
+            let order = try FetchedOrder(
+                reading.opened, of: cache.order.builder, reading.snapshot, in: container)
+            let old = before[index].rows.map { $0.map { RecordKey(entity: 1, number: $0.number) } }
+            let new = try rows(order).map { $0.map { RecordKey(entity: 1, number: $0.number) } }
+            #expect(change.replay(on: old) == new, "order \(index)")
+        }
     }
 
     /// The reader fails after the cache was built anew. So the next reading reports the same change.
