@@ -44,15 +44,21 @@ extension PersistentContainer {
 
     /// Sets a bookmark, or moves it, to a point; by default to the newest commit. Throws `StoreError`: among others
     /// `logTooShort` if the log doesn't have all changes since the point, and `invalidBookmarkName`. O(b) for b
-    /// bookmarks; for a time, O(log n) more for each commit after it.
+    /// bookmarks; for a time, O(log n) more for each commit after it. Waits for another writer, without limit or for
+    /// `writeTimeout`.
     @discardableResult
-    public func setBookmark(named name: String, at point: StorePoint? = nil) throws -> Bookmark {
+    public func setBookmark(
+        named name: String, at point: StorePoint? = nil, writeTimeout: Duration? = nil
+    ) throws -> Bookmark {
         try withPublicErrors {
             let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-            guard (1...511).contains(name.utf8.count), let first = name.utf8.first, !digits.contains(first) else {
+            guard (1...511).contains(name.utf8.count), let first = name.utf8.first, !digits.contains(first),
+                name.first?.isWhitespace == false, name.last?.isWhitespace == false,
+                !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+            else {
                 throw StoreError.invalidBookmarkName(name)
             }
-            let writer = try store.beginWrite(changesRecords: false)
+            let writer = try store.beginWrite(limit: writeTimeout, changesRecords: false)
             let commit = try point.map { try $0.commit(in: writer) } ?? writer.commit
             return try set(name, commit, writer)
         }
@@ -95,10 +101,12 @@ extension StorePoint {
 extension FetchedOrder {
     /// The exact change of the order from a point to the state that it shows, whoever else has read changes of it.
     /// O(k log n) for k changes; if very many rows changed, O(n log n), except in orders that read related objects.
-    /// Throws `StoreError.logTooShort` if the log doesn't have all changes since the point, and `unknownBookmark`.
+    /// The change is unknown (`rebuilt`) if a migration has rewritten records since then. Throws
+    /// `StoreError.logTooShort` if the log doesn't have all changes since the point, and `unknownBookmark`.
     public func changes(since point: StorePoint) throws -> ResultsChange {
         try withPublicErrors {
             let commit = try point.commit(in: snapshot)
+            if try commit < snapshot.lastRewrite() { return ResultsChange(rebuilt: .modelChanged) }
             return try container.cacheEngine.change(of: builder, to: opened.order, since: commit, in: snapshot)
                 .identified { id(of: $0) }
         }

@@ -27,11 +27,13 @@ package final class ObjectNames {
 
     init(in reader: StoreReader, since commit: UInt64?, withValues: Bool) throws {
         (self.reader, self.withValues) = (reader, withValues)
-        self.commit = commit.flatMap { reader.logReaches(back: $0) ? $0 : nil }
+        // Records of commits before a migration have other types.
+        let first = try reader.lastRewrite()
+        self.commit = commit.flatMap { reader.logReaches(back: $0) && $0 >= first ? $0 : nil }
         isLogTooShort = commit != nil && self.commit == nil
     }
 
-    /// Whether the log doesn't reach back to the commit.
+    /// Whether the log doesn't reach back to the commit, or has records of another model.
     private let isLogTooShort: Bool
 
     /// The descriptions of objects: their current key and values, and their values at the commit. Without values, only

@@ -79,10 +79,11 @@ extension PersistentContainer {
 // output is written.
 extension PersistentContainer {
     /// Moves a bookmark that a reader has used, if it's still where the reader found it. Throws
-    /// `StoreError.bookmarkMoved` if not.
-    package func moveBookmark(named name: String, from old: UInt64, to commit: UInt64) throws {
+    /// `StoreError.bookmarkMoved` if not, and `writerBusy` if another writer takes longer than the limit.
+    package func moveBookmark(named name: String, from old: UInt64, to commit: UInt64, limit: Duration? = nil) throws {
+        if old == commit { return }
         try withPublicErrors {
-            let writer = try store.beginWrite(changesRecords: false)
+            let writer = try store.beginWrite(limit: limit, changesRecords: false)
             guard try writer.bookmarks()[name]?.commit == old else { throw StoreError.bookmarkMoved(name) }
             _ = try set(name, commit, writer)
         }

@@ -126,6 +126,7 @@ package enum StoreLayout {
     static let unreadKey = Array("unread".utf8)
     static let lockedKey = Array("locked".utf8)
     static let bookmarksKey = Array("bookmarks".utf8)
+    static let rewriteKey = Array("rewrite".utf8)
     static let identifierKey = Array("identifier".utf8)
     static let numbersKey = Array("numbers".utf8)
     static let originalsKey = Array("originals".utf8)

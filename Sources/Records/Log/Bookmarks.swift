@@ -29,6 +29,17 @@ extension StoreReader {
     /// The bookmarks by their names. O(log n). Throws `corrupted` if the list is damaged.
     package func bookmarks() throws -> [String: StoredBookmark] { try StoredBookmark.all(in: view, tables) }
 
+    /// The last commit that rewrote records for another model, or removed an entity; 0 if none has. The log lacks what it
+    /// rewrote, and records of earlier commits have the old types, so changes since an earlier commit are unknown.
+    package func lastRewrite() throws -> UInt64 {
+        var commit: UInt64 = 0
+        _ = try view.get(StoreLayout.rewriteKey, in: tables.meta) { bytes in
+            var reader = try ByteReader(checked: bytes, "the number of the last migration's commit")
+            commit = try reader.varint()
+        }
+        return commit
+    }
+
     /// The last commit that was made at a time or earlier. Throws `logTooShort` if that commit may be older than the
     /// log. O(log n) for each commit after it.
     package func lastCommit(at time: Double) throws -> UInt64 {
@@ -44,6 +55,13 @@ extension StoreReader {
 }
 
 extension StoreWriter {
+    func noteRewrite() throws {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(state.commit)
+        bytes.appendChecksum()
+        try view.put(bytes, for: StoreLayout.rewriteKey, in: tables.meta)
+    }
+
     /// Sets or removes (nil) a bookmark. O(b) for b bookmarks.
     package func setBookmark(_ name: String, _ bookmark: StoredBookmark?) throws {
         var all = try bookmarks()

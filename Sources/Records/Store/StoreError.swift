@@ -66,7 +66,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The cache of this name is locked, so that no other request can replace it and it can't be deleted; or the
     /// options of an opening don't let it replace another request's cache.
     case cacheLocked(String)
-    /// The name of a bookmark is empty, longer than 511 bytes of UTF-8, or begins with a digit, like a commit or a time.
+    /// The name of a bookmark is empty, longer than 511 bytes of UTF-8, or begins with a digit, like a commit or a time;
+    /// or it has a control character, or a space at one of its ends.
     case invalidBookmarkName(String)
     case unknownBookmark(String)
     /// The bookmark was moved or deleted while a reader used it.
@@ -123,7 +124,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
                 ? "\"\(name)\" begins like the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .invalidBookmarkName(let name):
-            "a bookmark's name has 1 to 511 bytes of UTF-8 and does not begin with a digit; \"\(name)\" cannot be one"
+            "a bookmark's name has 1 to 511 bytes of UTF-8, does not begin with a digit, and has no control characters or spaces around it; \"\(name)\" cannot be one"
         case .unknownBookmark(let name): "there is no bookmark \"\(name)\" in the store"
         case .bookmarkMoved(let name): "the bookmark \"\(name)\" was moved or deleted meanwhile, and stays as it is"
         case .unavailable(let reason): "the store cannot be used now: \(reason)"

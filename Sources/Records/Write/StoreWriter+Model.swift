@@ -18,6 +18,7 @@ extension StoreWriter {
         }
         // Delete rules are applied, because relationships to a superentity may lead to these objects.
         try delete(objects)
+        rewritesRecords = true
         var model = model
         let own = model.entities[entity].storedRelationships
         model.entities[entity] = .dropped

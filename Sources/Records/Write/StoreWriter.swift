@@ -36,6 +36,9 @@ package final class StoreWriter: StoreReader {
     var isStateChanged = false
     /// Whether the transaction counts as a commit even if no object changed.
     var commitsWithoutChanges = false
+    /// Whether the transaction rewrites records for another model, or removes an entity: see
+    /// `StoreReader.lastRewrite`.
+    var rewritesRecords = false
 
     init(_ store: Store, author: String, _ lock: consuming FolderLock) throws {
         let transaction = try store.environment.beginWrite()
@@ -122,6 +125,7 @@ package final class StoreWriter: StoreReader {
         hasCommits = true
         state.commit += 1
         state.logBytes += try log.finish(in: self)
+        if rewritesRecords { try noteRewrite() }
         for (entity, entityState) in entities {
             let key = StoreLayout.entityKey(entity)
             try view.put(entityState.encoded, for: key, in: tables.meta)

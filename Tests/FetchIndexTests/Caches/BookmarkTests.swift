@@ -97,7 +97,7 @@ import Testing
         #expect(throws: StoreError.unknownBookmark("second")) { try count(.bookmark("second")) }
         #expect(throws: StoreError.logTooShort(commit: 9)) { try count(.commit(9)) }
         #expect(throws: StoreError.logTooShort(commit: 9)) { try container.setBookmark(named: "late", at: .commit(9)) }
-        for name in ["", "7", "2026-11-29", String(repeating: "x", count: 512)] {
+        for name in ["", "7", "2026-11-29", " mail", "a\nb", String(repeating: "x", count: 512)] {
             #expect(throws: StoreError.invalidBookmarkName(name)) { try container.setBookmark(named: name) }
         }
         try container.setBookmark(named: "second", at: .bookmark("first"))

@@ -67,6 +67,22 @@ import Testing
         #expect(try changed("--if-changed", status: 3) == [])
     }
 
+    /// A migration rewrites records, and the log lacks that. So the change since an earlier point is unknown.
+    @Test func aMigrationMakesEarlierChangesUnknown() throws {
+        #expect(try tool.run("bookmark", "add", tool.store, "mail").status == 0)
+        try put(3, 100)
+        #expect(try tool.run("model", "migrate", tool.store, "--change", "size:string").status == 0)
+        #expect(try tool.run("fetch", tool.store, "--sort", "code", "--cache", "d").status == 0)
+        func since(_ arguments: String...) throws -> Tool.Result {
+            try tool.run(["changes", tool.store, "--cache", "d", "--output", "json", "--since", "mail"] + arguments)
+        }
+        let unknown = try since("--advance")
+        #expect(unknown.output.contains(#""kind":"rebuilt""#) && unknown.output.contains(#""reason":"modelChanged""#))
+        #expect(unknown.status == 0, "\(unknown.error)")
+        // The bookmark is after the migration now.
+        #expect(try since().output.contains(#""rows":[]"#))
+    }
+
     @Test func theCacheStaysAsItIs() throws {
         try put(6, 200)
         let before = try tool.run("cache", "show", tool.store, "c", "--output", "json").output

@@ -30,14 +30,19 @@ struct BookmarkAddCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The bookmark's name, which doesn't begin with a digit.") var name: String
-    @Option(help: "A commit, a time or another bookmark; the newest commit by default.") var at: PointArgument?
+    @Option(
+        help: "A commit, a time or another bookmark; the newest commit by default.", transform: StorePoint.parse)
+    var at: StorePoint?
+    @OptionGroup var timeout: TimeoutOption
     @OptionGroup var output: OutputOption
 
     func run() throws {
         let container = try store.open()
         let bookmark: Bookmark
-        do { bookmark = try container.setBookmark(named: name, at: at?.point) } catch StoreError.logTooShort {
-            throw try (at?.point ?? .bookmark(name)).unreachable(in: container)
+        do { bookmark = try container.setBookmark(named: name, at: at, writeTimeout: timeout.limit) } catch StoreError
+            .logTooShort
+        {
+            throw try (at ?? .bookmark(name)).unreachable(in: container)
         }
         if output.isJSON { return try Output.jsonLine(bookmark) }
         Output.line("\(bookmark.name.visible) is \(bookmark.place)")

@@ -34,8 +34,9 @@ struct ChangesCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Print the changes since this point, whoever else has read them.",
-            discussion: "A bookmark, the number of a commit, or a time in ISO 8601. The cache isn't changed."))
-    var since: PointArgument?
+            discussion: "A bookmark, the number of a commit, or a time in ISO 8601. The cache isn't changed."),
+        transform: StorePoint.parse)
+    var since: StorePoint?
     @Flag(help: "Move the bookmark of --since to the printed state, once the output is written.") var advance = false
     @Flag(help: "Exit with code 3 if nothing has changed.") var ifChanged = false
     @Option(help: "A table for people, JSON for programs, or only the changed rows as JSON lines, CSV or TSV.")
@@ -45,13 +46,13 @@ struct ChangesCommand: ParsableCommand {
         if advance, bookmark == nil { throw ValidationError("--advance moves a bookmark, which --since must name.") }
     }
 
-    private var bookmark: String? { if case .bookmark(let name)? = since?.point { name } else { nil } }
+    private var bookmark: String? { if case .bookmark(let name)? = since { name } else { nil } }
 
     func run() throws {
-        let container = try store.open(forWriting: false)
+        let container = try store.open(forWriting: advance)
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
         let isEmpty =
-            try since.map { try printChanges(of: definition, since: $0.point, in: container) }
+            try since.map { try printChanges(of: definition, since: $0, in: container) }
             ?? printUnread(of: definition, in: container)
         if ifChanged, isEmpty { throw NothingChanged() }
     }
@@ -70,11 +71,13 @@ struct ChangesCommand: ParsableCommand {
                 let details = ChangeDetails(definition, order, since: first, withValues: output != .table)
                 let report = ChangeReport(change, ContinuousClock.now - start, details)
                 bar.finish()
-                _ = try print(report)
+                let isKnown = try print(report)
                 try Output.settle()
                 if advance, let bookmark {
-                    try container.moveBookmark(named: bookmark, from: first, to: order.commit)
+                    try container.moveBookmark(
+                        named: bookmark, from: first, to: order.commit, limit: timeout.limit ?? .seconds(5))
                 }
+                if !isKnown { throw Failure() }
                 return change.isEmpty
             }
         } catch StoreError.logTooShort {

@@ -206,26 +206,20 @@ extension Model {
     }
 }
 
-/// A point of the store, from which changes are asked for.
-struct PointArgument: ExpressibleByArgument {
-    let point: StorePoint
-
-    /// Parses the number of a commit, a time in ISO 8601 with a time zone, or the name of a bookmark, which doesn't begin
-    /// with a digit.
-    init?(argument: String) {
-        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-        if argument.utf8.allSatisfy(digits.contains), let commit = UInt64(argument) {
-            point = .commit(commit)
-        } else if argument.utf8.first.map(digits.contains) == true {
-            guard case .date(let time)? = Value(argument, as: .date) else { return nil }
-            point = .time(time)
-        } else {
-            point = .bookmark(argument)
-        }
-    }
-}
-
 extension StorePoint {
+    /// Parses the number of a commit, a time in ISO 8601, or the name of a bookmark, which doesn't begin with a digit.
+    static func parse(_ text: String) throws -> StorePoint {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        if text.utf8.allSatisfy(digits.contains), let commit = UInt64(text) { return .commit(commit) }
+        guard text.utf8.first.map(digits.contains) == true else { return .bookmark(text) }
+        guard case .date(let time)? = Value(text, as: .date) else {
+            throw ValidationError(
+                "\"\(text)\" is neither the number of a commit nor a time such as 2026-11-29T04:18:10Z, and bookmarks don't begin with a digit."
+            )
+        }
+        return .time(time)
+    }
+
     /// Returns the sentence for a point that the log doesn't reach, with the points that it reaches.
     func unreachable(in container: PersistentContainer) throws -> Failure {
         let information = try container.information()
