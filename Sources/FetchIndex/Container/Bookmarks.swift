@@ -4,7 +4,7 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 /// A named commit, from which a consumer of changes goes on. The store keeps the log after it, up to the log's limit,
-/// so that the changes since it can be asked for, whoever else reads them: each consumer has a bookmark of its own.
+/// so that the changes since it can be asked for, also if others read them: each consumer has a bookmark of its own.
 public struct Bookmark: Equatable, Sendable {
     public let name: String
     public let commit: UInt64
@@ -99,7 +99,7 @@ extension StorePoint {
 }
 
 extension FetchedOrder {
-    /// The exact change of the order from a point to the state that it shows, whoever else has read changes of it.
+    /// The exact change of the order from a point to the state that it shows, also if others have read changes of it.
     /// O(k log n) for k changes; if very many rows changed, O(n log n), except in orders that read related objects.
     /// The change is unknown (`rebuilt`) if a migration has rewritten records since then. Throws
     /// `StoreError.logTooShort` if the log doesn't have all changes since the point, and `unknownBookmark`.

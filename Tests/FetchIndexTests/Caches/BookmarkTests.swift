@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// Bookmarks: each consumer gets the exact changes since its own, whoever else reads changes of the order.
+/// Bookmarks: each consumer gets the exact changes since its own, also if others read changes of the order.
 @Suite struct BookmarkTests {
     private static let model = Model(entities: [
         Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])

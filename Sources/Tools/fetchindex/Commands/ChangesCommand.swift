@@ -20,7 +20,7 @@ struct ChangesCommand: ParsableCommand {
             for that process, for five seconds or --timeout. If that is too short, a warning says that the changes will be printed \
             again.
 
-            With --since, the changes since a bookmark, a commit or a time are printed, whoever else has read them, and the \
+            With --since, the changes since a bookmark, a commit or a time are printed, also if others have read them, and the \
             cache stays as it is. Each of several consumers has a bookmark of its own, and moves it with --advance.
 
             Example: fetchindex changes books.store --cache 'by publisher' --since mail --advance
@@ -33,7 +33,7 @@ struct ChangesCommand: ParsableCommand {
     @OptionGroup var timeout: TimeoutOption
     @Option(
         help: ArgumentHelp(
-            "Print the changes since this point, whoever else has read them.",
+            "Print the changes since this point, also if others have read them.",
             discussion: "A bookmark, the number of a commit, or a time in ISO 8601. The cache isn't changed."),
         transform: StorePoint.parse)
     var since: StorePoint?
