@@ -7,9 +7,6 @@ import Testing
 
 /// Bookmarks: each consumer gets the exact changes since its own, also if others read changes of the order.
 @Suite struct BookmarkTests {
-    private static let model = Model(entities: [
-        Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])
-    ])
     private static let definition = OrderDefinition(
         entity: "Item", sortKeys: [SortKey("size")], sectionKey: .attribute("group"))
 
@@ -29,31 +26,15 @@ import Testing
     /// cache meanwhile. Each change must lead from the rows at the bookmark to the newest rows.
     @Test(arguments: 0..<6 as Range<UInt64>) func eachConsumerGetsTheChangesSinceItsBookmark(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
-        let store = try LiveStore(Self.model)
+        let store = try LiveStore(ItemSeries.model)
         let container = store.container
-        let context = container.newContext()
-        var objects: [ManagedObject] = []
+        var series = ItemSeries(container)
         /// The rows at each commit.
         var states: [UInt64: [[ObjectID]]] = [0: []]
         try container.setBookmark(named: "start", at: .commit(0))
         var marked: [String: UInt64] = ["start": 0]
         for step in 0..<40 {
-            for _ in 0..<Int.random(in: 1...6, using: &random) {
-                let object: ManagedObject
-                switch Int.random(in: 0..<4, using: &random) {
-                case 0 where !objects.isEmpty:
-                    context.delete(objects.remove(at: Int.random(in: objects.indices, using: &random)))
-                    continue
-                case 1 where !objects.isEmpty: object = objects[Int.random(in: objects.indices, using: &random)]
-                default:
-                    object = try context.insert("Item")
-                    objects.append(object)
-                }
-                object["group"] = .integer(.random(in: 0..<4, using: &random))
-                object["size"] = .integer(.random(in: 0..<20, using: &random))
-            }
-            try context.save()
-            let commit = try context.commit
+            let commit = try series.commit(&random)
             states[commit] = try container.withOrder(Self.definition, .init()) { try rows($0) }
             if Bool.random(using: &random) {
                 let isExact = Bool.random(using: &random)
@@ -78,7 +59,7 @@ import Testing
     }
 
     @Test func aPointIsACommitATimeOrABookmark() throws {
-        let store = try LiveStore(Self.model)
+        let store = try LiveStore(ItemSeries.model)
         let container = store.container
         let context = container.newContext()
         try context.insert("Item")["size"] = .integer(1)
@@ -107,7 +88,7 @@ import Testing
     }
 
     @Test func aReaderMovesOnlyTheBookmarkThatItFound() throws {
-        let store = try LiveStore(Self.model)
+        let store = try LiveStore(ItemSeries.model)
         let context = store.container.newContext()
         for _ in 0..<3 {
             _ = try context.insert("Item")
@@ -127,7 +108,7 @@ import Testing
         let folder = TemporaryFolder()
         var storeOptions = Store.Options()
         storeOptions.keptLogBytes = 4000
-        let container = try PersistentContainer(path: folder.path, model: Self.model, options: storeOptions)
+        let container = try PersistentContainer(path: folder.path, model: ItemSeries.model, options: storeOptions)
         let writer = try BatchWriter(container, entity: "Item")
         for number in 0..<100 { try writer.insert([.integer(0), .integer(Int64(number))]) }
         try writer.commit()

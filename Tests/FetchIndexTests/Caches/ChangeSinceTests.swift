@@ -7,9 +7,6 @@ import Testing
 /// The change of a cache's order since an earlier commit, which is reconstructed from the log. Replayed on the rows
 /// that were read at that commit, the change must give the newest rows.
 @Suite struct ChangeSinceTests {
-    private static let model = Model(entities: [
-        Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])
-    ])
     private static let definition = OrderDefinition(
         entity: "Item", predicate: FetchPredicate(value: true), sortKeys: [SortKey("size")],
         sectionKey: .attribute("group"))
@@ -29,27 +26,11 @@ import Testing
         throws
     {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
-        let store = try LiveStore(Self.model)
-        let context = store.container.newContext()
-        var objects: [ManagedObject] = []
+        let store = try LiveStore(ItemSeries.model)
+        var series = ItemSeries(store.container)
         var states: [(commit: UInt64, rows: [[RecordKey]])] = []
         for _ in 0..<30 {
-            for _ in 0..<Int.random(in: 1...6, using: &random) {
-                let object: ManagedObject
-                switch Int.random(in: 0..<4, using: &random) {
-                case 0 where !objects.isEmpty:
-                    context.delete(objects.remove(at: Int.random(in: objects.indices, using: &random)))
-                    continue
-                case 1 where !objects.isEmpty: object = objects[Int.random(in: objects.indices, using: &random)]
-                default:
-                    object = try context.insert("Item")
-                    objects.append(object)
-                }
-                object["group"] = .integer(.random(in: 0..<4, using: &random))
-                object["size"] = .integer(.random(in: 0..<20, using: &random))
-            }
-            try context.save()
-            states.append((try context.commit, try rows(store.container)))
+            states.append((try series.commit(&random), try rows(store.container)))
         }
         let snapshot = try store.container.store.snapshot()
         let cache = try #require(try CacheRequest(ofStored: "c", in: snapshot))
