@@ -38,7 +38,8 @@ extension ManagedObjectContext {
     /// Deletes the commits before `commit` from the log. A cache that needs one of them to catch up is rebuilt when
     /// it's next opened. The store also trims its log itself, oldest commits first: if the log exceeds its limit, until
     /// at most 7/8 of the limit are left; and if the store has caches and the log exceeds 20 MiB, until at most 16 MiB
-    /// are left, or only commits that a cache, its exact reader, a bookmark or a running build needs. Throws `StoreError`.
+    /// are left, or only commits that a cache, its exact reader, a bookmark or a running build needs. Throws
+    /// `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }

@@ -17,8 +17,8 @@ extension PersistentContainer {
     /// compared with the old one; the next opening reports the change again unless the body has returned.
     ///
     /// O(log n), and O(log n) more for each commit after the one that the cache reflects; O(k log n) to catch up with k
-    /// changes; O(n log n) for a build or a comparison. Throws `StoreError`, the errors of the body, and other errors if the definition
-    /// doesn't fit the model or can't be cached, such as `RequestError`, `FetchPredicateError` and
+    /// changes; O(n log n) for a build or a comparison. Throws `StoreError`, the errors of the body, and other errors if
+    /// the definition doesn't fit the model or can't be cached, such as `RequestError`, `FetchPredicateError` and
     /// `ContextError.notCacheable`. If `needsExactChange`, and another writer is busy for longer than `writeTimeout`
     /// after the body has returned, throws `StoreError.writerBusy`; the next opening reports the change again.
     ///
