@@ -22,8 +22,9 @@ const browser = {
     part("where").value = part("rowNumber").value = "";
     part("rowCount").textContent = "reading…";
     await this.read();
-    // The keys scroll the rows at once.
-    if (this.name === name && document.activeElement === document.body) part("rows").focus({ preventScroll: true });
+    // The keys scroll the rows at once. A hidden link keeps the focus until the browser draws the page again.
+    const focused = document.activeElement, isFree = focused === document.body || part("overview").contains(focused);
+    if (this.name === name && isFree) part("rows").focus({ preventScroll: true });
   },
 
   // Reads the view. Shows it unless the page shows another cache by then, or already this state or a newer one.
