@@ -20,15 +20,22 @@ package struct CatalogueImport {
         package var commit: UInt64 = 0
     }
 
+    /// Makes the closure that gets a preview of the import before its commit, and may refuse it by an error; nil if
+    /// nobody wants a preview.
+    package typealias Review = (PersistentContainer) throws -> ((BatchPreview) throws -> Void)?
+
     private let request: ImportRequest
 
     package init(_ request: ImportRequest) { self.request = request }
 
     /// Imports the file. `progress` gets the number of rows read so far, and the fraction of the file's bytes read so
-    /// far, which is 0 for a pipe. Throws `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `ModelError`,
-    /// `StoreError` and `RequestError`.
-    package func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> Outcome {
-        let inputs = try request.files.map { path in
+    /// far, which is 0 for a pipe. An import with a review is one transaction. Throws `UnreadableFile`, `BadInput`,
+    /// `ImportError`, `ImportStopped`, `ModelError`, `StoreError`, `RequestError`, and the errors of the review.
+    package func run(
+        review: Review = { _ in nil }, progress: (_ rows: Int, _ fraction: Double) -> Void
+    ) throws -> Outcome {
+        var request = self.request
+        let inputs = try request.files.map { [request] path in
             var input = try request.isDatabase ? CatalogueInput(path) : CatalogueInput.opening(path)
             (input.delimiter, input.listPath) = (request.delimiter, request.listPath)
             return input
@@ -43,18 +50,38 @@ package struct CatalogueImport {
         try request.requireNames(in: file.source.columns)
         let primaryKey = (file.source as? SQLiteTable)?.primaryKey
         if request.replaces && request.key == nil && primaryKey == nil { throw ImportError.noKey }
-        let container = try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
-        let keyed = try keyed(by: primaryKey, in: container)
+        let container = try open(&request)
+        let keyed = try keyed(request, by: primaryKey, in: container)
+        let review = try review(container)
         try EntityPreparation(keyed, container, file).prepare()
         file.endSampling()
-        var outcome = try RowImport(keyed, file.source, container).run(progress: progress)
+        var outcome = try RowImport(keyed, file.source, container, review).run(progress: progress)
         outcome.commit = try container.newestCommit()
         return outcome
     }
 
+    /// Opens the store. A dry run creates neither a store nor an entity: it imports a new entity into a temporary store.
+    private func open(_ request: inout ImportRequest) throws -> PersistentContainer {
+        guard request.isDryRun else {
+            return try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
+        }
+        do {
+            let container = try PersistentContainer(storeAt: request.store, threads: request.threads)
+            if try container.model().entity(named: request.entity) != nil { return container }
+            if let relation = request.relations.first(where: { $0.entity != request.entity }) {
+                throw ImportError.unpreviewed(entity: request.entity, related: relation.entity)
+            }
+        } catch StoreError.missing {}
+        let temporary = try PersistentContainer(temporaryWith: Model())
+        request.store = temporary.path
+        return temporary
+    }
+
     /// Returns the request with a table's primary key as its key, unless another key is given, or a stored entity
     /// decides that its attribute isn't unique. In the latter case, throws `ImportError` if the request needs a key.
-    private func keyed(by primaryKey: String?, in container: PersistentContainer) throws -> ImportRequest {
+    private func keyed(
+        _ request: ImportRequest, by primaryKey: String?, in container: PersistentContainer
+    ) throws -> ImportRequest {
         guard request.key == nil, let key = primaryKey else { return request }
         let stored = try container.model().entity(named: request.entity)
         guard stored?.attributes.contains(where: { $0.name == key && $0.isUnique }) ?? true else {
@@ -71,7 +98,8 @@ package struct CatalogueImport {
         let types = request.types
         let container: PersistentContainer
         do {
-            container = try PersistentContainer(storeAt: request.store, creates: !types.isEmpty)
+            container = try PersistentContainer(
+                storeAt: request.store, creates: !types.isEmpty && !request.isDryRun)
         } catch StoreError.missing {
             throw empty  // The empty file's error is more helpful.
         }
@@ -82,7 +110,7 @@ package struct CatalogueImport {
         }
         var request = request
         request.relations = []
-        try EntityPreparation(request, container, nil).prepare()
+        if !request.isDryRun { try EntityPreparation(request, container, nil).prepare() }
         var outcome = Outcome()
         outcome.commit = try container.newestCommit()
         return outcome

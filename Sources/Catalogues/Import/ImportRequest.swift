@@ -16,7 +16,7 @@ package struct ImportRequest: Sendable {
     }
 
     /// The path of the store, which is created if missing.
-    package let store: String
+    package var store: String
     /// The paths of the catalogue's files, at least one; "-" is standard input.
     package let files: [String]
     package let format: CatalogueFormat
@@ -49,6 +49,8 @@ package struct ImportRequest: Sendable {
     /// The largest share of the entity's objects that may be deleted because the file lacks them, in per cent. If nil,
     /// such objects stay; otherwise all rows are written in a single transaction.
     package var mostDeleted: Int?
+    /// Whether the import is only previewed: all of it is one transaction, which is dropped.
+    package var isDryRun = false
     package var threads = Threads.available
 
     package init(store: String, files: [String], format: CatalogueFormat, entity: String) {

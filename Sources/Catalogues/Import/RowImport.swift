@@ -21,6 +21,9 @@ final class RowImport {
     // Copied from the request, because `replaces` is read for each row.
     let replaces: Bool
     private let skipsBadRows: Bool
+    /// Whether all rows are written in one transaction, which an error undoes.
+    private let isOneTransaction: Bool
+    private let review: ((BatchPreview) throws -> Void)?
 
     private var transaction: ImportTransaction
     /// The number of rows put into the store since the last transaction was ended.
@@ -30,8 +33,12 @@ final class RowImport {
     /// The objects of the rows; empty unless the import replaces.
     private(set) var seen = SeenObjects()
 
-    init(_ request: ImportRequest, _ source: any RowSource, _ container: PersistentContainer) throws {
-        (self.request, self.source) = (request, source)
+    init(
+        _ request: ImportRequest, _ source: any RowSource, _ container: PersistentContainer,
+        _ review: ((BatchPreview) throws -> Void)? = nil
+    ) throws {
+        (self.request, self.source, self.review) = (request, source, review)
+        isOneTransaction = request.replaces || request.isDryRun || review != nil
         (replaces, skipsBadRows) = (request.replaces, request.skipsBadRows)
         writer = try BatchWriter(container, entity: request.entity, key: request.key, author: "import")
         objectCount = try container.count(ofEntity: request.entity)
@@ -42,30 +49,38 @@ final class RowImport {
             source.columns, to: writer.entity, request, related,
             mayUpdate: request.key != nil || related.idPlace != nil)
         // The writer stops deferring unique keys when a row with links arrives.
-        if !replaces { writer.deferUniqueKeys() }
+        if !isOneTransaction { writer.deferUniqueKeys() }
         transaction = ImportTransaction(
-            writer, related.columns, related.owner, resolvesInFile: related.resolvesInFile, mayWait: !replaces)
+            writer, related.columns, related.owner, resolvesInFile: related.resolvesInFile, mayWait: !isOneTransaction)
     }
 
     func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> CatalogueImport.Outcome {
         do {
             try putRows(progress)
             try finishLinks()
-            if !replaces { try writer.commit() }
+            if !isOneTransaction { try writer.commit() }
         } catch {
-            throw replaces ? undone(by: error) : stopped(by: error)
+            throw isOneTransaction ? undone(by: error) : stopped(by: error)
         }
         var outcome = CatalogueImport.Outcome()
-        if replaces {
-            outcome.deletedCount = try deleteOthers()
-            try writer.commit()
-        }
+        if replaces { outcome.deletedCount = try deleteOthers() }
+        if isOneTransaction { try endTransaction() }
         outcome.counts = writer.counts
         outcome.bad = bad
         if request.insertsRelated {
             outcome.insertedRelatedCount = related.columns.reduce(0) { $0 + $1.insertedCount }
         }
         return outcome
+    }
+
+    /// Commits the only transaction, unless the review refuses it; a dry run drops it after the review.
+    private func endTransaction() throws {
+        if request.isDryRun {
+            _ = try writer.preview { try review?($0) }
+        } else {
+            writer.beforeCommit = review
+            try writer.commit()
+        }
     }
 
     // MARK: Rows
@@ -89,8 +104,7 @@ final class RowImport {
         try transaction.put(batch.rows, refused: refuse, done: note)
         openCount += batch.rows.count - (bad.count - badBefore)
         readCount += batch.rowCount
-        // An import that replaces is one transaction, which an error undoes.
-        if !replaces && openCount >= Self.transactionLength {
+        if !isOneTransaction && openCount >= Self.transactionLength {
             try transaction.end(refused: refuse, done: note)
             openCount = 0
         }
@@ -112,7 +126,7 @@ final class RowImport {
     // MARK: The end
 
     /// Makes the links to later rows. A link to a row that didn't arrive is an error, but the rows are valid, and are
-    /// saved unless the import replaces.
+    /// saved unless the import is one transaction.
     private func finishLinks() throws {
         for (line, error) in try transaction.finish(refused: refuse, done: note) {
             let bad = badInput(line, error)
@@ -120,13 +134,13 @@ final class RowImport {
                 self.bad.note(bad)
                 continue
             }
-            if replaces { throw bad }
+            if isOneTransaction { throw bad }
             try writer.commit()
             throw ImportStopped(cause: bad, saved: .withoutLinks, isEntityEmpty: false)
         }
     }
 
-    /// Drops the transaction of a replacing import. Returns the error to throw.
+    /// Drops the only transaction. Returns the error to throw.
     private func undone(by error: any Error) -> any Error {
         writer.rollback()
         return ImportStopped(cause: error, saved: .nothing, isEntityEmpty: objectCount == 0)

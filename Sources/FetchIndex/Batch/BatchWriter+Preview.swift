@@ -4,35 +4,57 @@ internal import FetchIndexRecords
 
 /// What committing a transaction would change. Valid only within the body that gets it.
 public struct BatchPreview {
+    /// The numbers of objects that the transaction inserts, updates and deletes.
+    public let counts: BatchWriter.Counts
+    /// The newest commit, before the transaction.
+    package let commit: UInt64
     private let container: PersistentContainer
     private let writer: StoreWriter
-    /// The newest commit, before the transaction.
-    private let commit: UInt64
 
-    fileprivate init(_ container: PersistentContainer, _ writer: StoreWriter, since commit: UInt64) {
-        (self.container, self.writer, self.commit) = (container, writer, commit)
+    fileprivate init(_ container: PersistentContainer, _ writer: StoreWriter, _ counts: BatchWriter.Counts) throws {
+        (self.container, self.writer, self.counts) = (container, writer, counts)
+        commit = try container.store.snapshot().commit
     }
 
-    /// The exact change that the transaction would make in an order. With the name of a cache of this order, the cache
-    /// saves computing the order from all records; it isn't changed. O(k log n) for k changes, O(n log n) without a
-    /// usable cache or for very many changes. Throws `StoreError`, and other errors if the definition doesn't fit the
+    /// An order as the transaction would leave it, with the exact change. With the name of a cache of this order, the
+    /// cache saves computing the order from all records; it isn't changed. O(k log n) for k changes, O(n log n) without
+    /// a usable cache or for very many changes. Throws `StoreError`, and other errors if the definition doesn't fit the
     /// model.
-    public func changes(of definition: OrderDefinition, cacheName: String? = nil) throws -> ResultsChange {
+    public func order(_ definition: OrderDefinition, cacheName: String? = nil) throws -> OrderPreview {
         try withPublicErrors {
             let model = writer.model
             let request = try definition.compile(in: model)
             let engine = container.cacheEngine
-            let order = try cacheName.map { try engine.preview(CacheRequest(name: $0, order: request), in: writer) }
-            let change = try engine.change(
-                of: request.builder, to: order ?? CacheEngine.compute(request, in: writer).order, since: commit,
-                in: writer)
-            return change.identified { container.id(of: $0, in: model) }
+            let opened =
+                try cacheName.map { try engine.preview(CacheRequest(name: $0, order: request), in: writer) }
+                ?? CacheEngine.compute(request, in: writer)
+            let change = try engine.change(of: request.builder, to: opened.order, since: commit, in: writer)
+            let order = try FetchedOrder(opened, of: request.builder, writer, in: container)
+            return OrderPreview(
+                order: order, change: change.identified { order.id(of: $0) }, definition: definition,
+                cacheName: cacheName)
         }
     }
+}
 
-    /// Finds the descriptions of changed objects, without the values of objects that would exist.
-    package func names() throws -> ObjectNames {
-        try withPublicErrors { try ObjectNames(in: writer, since: commit, withValues: false) }
+/// An order as a transaction would leave it. Valid only within the body that got the transaction's ``BatchPreview``.
+public struct OrderPreview {
+    /// The order after the transaction.
+    public let order: FetchedOrder
+    /// The exact change that the transaction would make in the order.
+    public let change: ResultsChange
+    private let definition: OrderDefinition
+    private let cacheName: String?
+
+    fileprivate init(order: FetchedOrder, change: ResultsChange, definition: OrderDefinition, cacheName: String?) {
+        (self.order, self.change) = (order, change)
+        (self.definition, self.cacheName) = (definition, cacheName)
+    }
+
+    /// Opens the order before the transaction: that of the newest commit. Costs as much as opening the cache, which isn't
+    /// changed. Throws `StoreError`.
+    public func before() throws -> FetchedOrder {
+        try order.container.withUnchangedOrder(definition, .init(cacheName: cacheName)) { $0 }
     }
 }
 
@@ -45,10 +67,16 @@ extension BatchWriter {
         try withPublicErrors {
             try settleUpdates()
             guard let ended = writer else { return nil }
+            let changed = counts - countsBefore
             rollback()
-            let commit = ended.commit
             try ended.seal()
-            return try body(BatchPreview(container, ended, since: commit))
+            return try body(BatchPreview(container, ended, changed))
         }
+    }
+
+    /// Ends the changes of a transaction that is about to be committed, and lets `beforeCommit` refuse it.
+    func seal(_ ended: StoreWriter) throws {
+        try ended.seal()
+        try beforeCommit?(BatchPreview(container, ended, counts - countsBefore))
     }
 }

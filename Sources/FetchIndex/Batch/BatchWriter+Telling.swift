@@ -38,7 +38,7 @@ extension BatchWriter {
             let request = try definition.compile(in: model)
             writer = nil
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
-            try ended.seal()
+            try seal(ended)
             let engine = container.cacheEngine
             if let told { try engine.storeOrDelete(told, in: ended) }
             told = nil

@@ -52,6 +52,9 @@ public final class BatchWriter {
     /// The maximum time that a transaction waits for another writer before it throws `StoreError.writerBusy`; nil waits
     /// without limit.
     public var writeTimeout: Duration?
+    /// Called before each commit with a preview of what it would change. If it throws, the transaction is dropped, and
+    /// the commit rethrows the error: rules can refuse a batch that changes too much.
+    public var beforeCommit: ((BatchPreview) throws -> Void)?
     var writer: StoreWriter?
     /// The order that a cache's reader has received, but the cache doesn't store yet.
     var told: CacheReading?
@@ -68,6 +71,8 @@ public final class BatchWriter {
     public internal(set) var counts = Counts()
     /// The value of `counts` at the last commit.
     package internal(set) var savedCounts = Counts()
+    /// The value of `counts` when the open transaction began.
+    private(set) var countsBefore = Counts()
     /// The objects that `update` changed in the open transaction.
     var updatedRows = UpdatedRows()
     /// The objects whose rows are counted as updated because of links that were made later.
@@ -104,6 +109,7 @@ public final class BatchWriter {
             throw StoreError.modelMismatch(entity: entity.name, "it has changed; create a new writer")
         }
         writer = begun
+        countsBefore = counts
         updatedRows = UpdatedRows()
         return begun
     }
@@ -190,7 +196,7 @@ public final class BatchWriter {
         }
     }
 
-    /// Commits the open transaction. Returns the number of the store's newest commit, which is a new one only if the
+    /// Commits the open transaction, unless `beforeCommit` refuses it. Returns the number of the store's newest commit, which is a new one only if the
     /// transaction changed something; nil if no transaction is open. Throws `StoreError`.
     @discardableResult
     public func commit() throws -> UInt64? {
@@ -204,7 +210,7 @@ public final class BatchWriter {
         guard let ended = writer else { return nil }
         writer = nil
         if let numbersOrigin { try ended.noteNumbers(of: numbersOrigin, entityNumber) }
-        try ended.seal()
+        try seal(ended)
         try container.cacheEngine.keepAll(in: ended)
         let commit = try ended.commit()
         savedCounts = counts
@@ -227,7 +233,7 @@ public final class BatchWriter {
             guard let ended = writer else { return nil }
             let request = try definition.compile(in: ended.model)
             writer = nil
-            try ended.seal()
+            try seal(ended)
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
             let start = ContinuousClock.now
             let engine = container.cacheEngine

@@ -105,9 +105,9 @@ extension FetchedOrder {
     /// `StoreError.logTooShort` if the log doesn't have all changes since the point, and `unknownBookmark`.
     public func changes(since point: StorePoint) throws -> ResultsChange {
         try withPublicErrors {
-            let commit = try point.commit(in: snapshot)
-            if try commit < snapshot.lastRewrite() { return ResultsChange(rebuilt: .modelChanged) }
-            return try container.cacheEngine.change(of: builder, to: opened.order, since: commit, in: snapshot)
+            let commit = try point.commit(in: reader)
+            if try commit < reader.lastRewrite() { return ResultsChange(rebuilt: .modelChanged) }
+            return try container.cacheEngine.change(of: builder, to: opened.order, since: commit, in: reader)
                 .identified { id(of: $0) }
         }
     }

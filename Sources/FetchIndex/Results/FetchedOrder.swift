@@ -3,7 +3,7 @@ internal import FetchIndexRecords
 public import FetchIndexModels
 /// An open order, for batch jobs. Sections and rows are read on demand, and reading a row makes no managed object.
 ///
-/// The order retains its snapshot, which pins the pages of that state.
+/// The order retains the reader of its state, which pins the pages of that state.
 public struct FetchedOrder {
     /// A subentity whose objects may be among the rows.
     struct Other {
@@ -18,7 +18,7 @@ public struct FetchedOrder {
     final class Damage { var isMet = false }
 
     let opened: OpenedOrder
-    let snapshot: Snapshot
+    let reader: StoreReader
     let builder: OrderBuilder
     let container: PersistentContainer
     private let damage: Damage
@@ -35,16 +35,16 @@ public struct FetchedOrder {
     public let entity: Entity
 
     init(
-        _ opened: OpenedOrder, of builder: OrderBuilder, _ snapshot: Snapshot, in container: PersistentContainer,
+        _ opened: OpenedOrder, of builder: OrderBuilder, _ reader: StoreReader, in container: PersistentContainer,
         _ damage: Damage = Damage()
     ) throws {
         self.damage = damage
         (self.builder, self.container) = (builder, container)
         self.opened = opened
-        self.snapshot = snapshot
+        self.reader = reader
         let aggregates = opened.order.shape.aggregates
         columns = aggregates.isEmpty ? nil : aggregates
-        let entities = snapshot.model.entities
+        let entities = reader.model.entities
         entityNumber = builder.entity
         let asked = entities[builder.entity]
         entity = asked
@@ -151,12 +151,12 @@ public struct FetchedOrder {
     func withRow(_ object: RecordKey, _ position: RowPath, _ body: (FetchedRow) throws -> Void) throws {
         let other = try other(object)
         let entity = other?.entity ?? entity
-        let isFound = try snapshot.record(object) { record in
+        let isFound = try reader.record(object) { record in
             try body(
                 FetchedRow(
                     id: id(of: object), path: position, entity: entity,
                     slots: other?.slots ?? entity.attributeSlots,
-                    record: try RecordView(record, of: entity), bytes: record, snapshot))
+                    record: try RecordView(record, of: entity), bytes: record, reader))
         }
         guard isFound else { throw stale(object) }
     }

@@ -12,7 +12,7 @@ extension FetchedOrder {
     /// many objects.
     package func column(_ name: String) throws -> FetchedColumn {
         let entities = [entityNumber] + others.keys
-        return try withPublicErrors { try FetchedColumn(name, of: entities, in: snapshot.model) }
+        return try withPublicErrors { try FetchedColumn(name, of: entities, in: reader.model) }
     }
 
     /// All attributes of the requested entity.
@@ -46,7 +46,7 @@ extension FetchedOrder {
             try opened.order.walkRows(from: rows.lowerBound) { object, _ in
                 looked += 1
                 // If the order was made from other records, some of the first rows probably have no record.
-                if looked <= Self.rowsLookedUp, try !snapshot.record(object, { _ in }) {
+                if looked <= Self.rowsLookedUp, try !reader.record(object, { _ in }) {
                     throw stale(object)
                 }
                 left -= 1
@@ -64,16 +64,16 @@ extension FetchedOrder {
         _ body: (_ row: Int, FetchedRow) throws -> Void
     ) throws -> Int {
         try noting {
-            let builder = try OrderDefinition(entity: entity.name, predicate: predicate).compile(in: snapshot.model)
+            let builder = try OrderDefinition(entity: entity.name, predicate: predicate).compile(in: reader.model)
                 .builder
             var placement = RowPlacement()
             var next = row
             if next >= rowCount { return next }
             try opened.order.walkRows(from: row) { object, path in
-                let isFound = try snapshot.record(object) { record in
+                let isFound = try reader.record(object) { record in
                     placement.begin()
                     guard let placer = try builder.placer(of: object.entity),
-                        try placer.place(object, record, in: snapshot, &placement)
+                        try placer.place(object, record, in: reader, &placement)
                     else { return }
                     try withRow(object, path) { try body(next, $0) }
                 }

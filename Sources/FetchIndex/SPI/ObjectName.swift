@@ -94,7 +94,7 @@ extension FetchedOrder {
     /// Finds the descriptions of objects in the order's state. Old values are of `commit`; if it's nil, of
     /// `changedSince`.
     package func names(since commit: UInt64? = nil, withValues: Bool) throws -> ObjectNames {
-        try withPublicErrors { try ObjectNames(in: snapshot, since: commit ?? changedSince, withValues: withValues) }
+        try withPublicErrors { try ObjectNames(in: reader, since: commit ?? changedSince, withValues: withValues) }
     }
 
     /// Whether a name is that of a Boolean attribute, or a key path to a Boolean attribute.

@@ -54,12 +54,19 @@ extension CacheEngine {
     }
 
     /// The order of a cache in the state of a sealed writer, which won't be committed. The cache isn't changed; an order
-    /// that can't be caught up is computed in memory. O(k log n) for k changes; O(n log n) if the cache is unusable.
-    package func preview(_ cache: CacheRequest, in writer: StoreWriter) throws -> SectionedOrder {
-        if case .opened(let (opened, _)) = try find(cache, assess(cache, in: writer), in: writer, wantsChange: false) {
-            return opened.order
+    /// that can't be caught up, or only by very many changes, is computed in memory. O(k log n) for k changes; O(n log n)
+    /// if the cache is unusable.
+    package func preview(_ cache: CacheRequest, in writer: StoreWriter) throws -> OpenedOrder {
+        let assessment = try assess(cache, in: writer)
+        if case .behind(let header, let changes) = assessment,
+            try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: writer)
+        {
+            return try Self.compute(cache.order, in: writer)
         }
-        return try Self.compute(cache.order, in: writer).order
+        if case .opened(let (opened, _)) = try find(cache, assessment, in: writer, wantsChange: false) {
+            return opened
+        }
+        return try Self.compute(cache.order, in: writer)
     }
 
     private func openUntrimmed(

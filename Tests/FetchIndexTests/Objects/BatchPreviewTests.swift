@@ -33,8 +33,12 @@ import Testing
             let commit = try reader.container.newContext().commit
             let writer = try reader.newWriter()
             try reader.write(items, writer)
-            let previewed = try #require(
-                try writer.preview { try $0.changes(of: OrderReader.definition, cacheName: cacheName) })
+            let (previewed, after) = try #require(
+                try writer.preview { preview in
+                    let order = try preview.order(OrderReader.definition, cacheName: cacheName)
+                    #expect(try Self.rows(order.before()) == before, "seed \(seed), step \(step)")
+                    return (order.change, try Self.rows(order.order))
+                })
             #expect(!writer.hasOpenTransaction)
             #expect(try data() == bytes, "seed \(seed), step \(step)")
             #expect(try reader.rows() == before)
@@ -43,10 +47,46 @@ import Testing
                 try $0.changes(since: .commit(commit))
             }
             #expect(previewed == made, "seed \(seed), step \(step)")
+            #expect(after == (try reader.rows()), "seed \(seed), step \(step)")
             #expect(previewed.replay(on: before) == (try reader.rows()), "seed \(seed), step \(step)")
             // Now and then the cache catches up, so that it's behind by one commit or by several.
             if Bool.random(using: &random) { _ = try reader.read() }
         }
+    }
+
+    private static func rows(_ order: FetchedOrder) throws -> [[ObjectID]] {
+        var rows = Array(repeating: [ObjectID](), count: order.sectionCount)
+        try order.forEachRow { rows[$0.path.section].append($0.id) }
+        return rows
+    }
+
+    private struct Refused: Error {}
+
+    /// Whichever way a transaction is committed, `beforeCommit` sees all of it, and can refuse it.
+    @Test(arguments: 0..<3) func aCommitCanBeRefused(form: Int) throws {
+        let before = try reader.rows()
+        let bytes = try data()
+        let writer = try reader.newWriter()
+        func commit() throws {
+            switch form {
+            case 0: try writer.commit()
+            case 1: _ = try writer.commit(bringing: OrderReader.definition, cacheName: "c")
+            default: try writer.commit(bringing: OrderReader.definition, cacheName: "c") { _ in }
+            }
+        }
+        writer.beforeCommit = { preview in
+            let change = try preview.order(OrderReader.definition, cacheName: "c").change
+            #expect(change.rows.count == preview.counts.inserted)
+            if preview.counts.inserted > 1 { throw Refused() }
+        }
+        try reader.write([(50, 1, 1), (51, 1, 2)], writer)
+        #expect(throws: Refused.self) { try commit() }
+        #expect(!writer.hasOpenTransaction)
+        #expect(try reader.rows() == before)
+        #expect(try data() == bytes)
+        try reader.write([(50, 1, 1)], writer)
+        try commit()
+        #expect(try reader.rows().joined().count == before.joined().count + 1)
     }
 
     @Test func aWriterGoesOnAfterAPreview() throws {

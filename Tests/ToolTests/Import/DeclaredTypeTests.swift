@@ -85,7 +85,7 @@ import Testing
             let way = "; --types `a code`:string imports the column as text; 0 rows before it are saved"
             #expect(refused.status == 1 && refused.error.contains(way), "\(refused.error)")
             let replaced = try tool.run(["import", tool.store, file, "--replace"] + arguments)
-            #expect(replaced.error.contains("imports the column as text; --replace changed nothing"))
+            #expect(replaced.error.contains("imports the column as text; nothing was changed"))
         }
         let file = try tool.file("b.csv", "a code,n\n0042,1\n0043,x\n")
         let result = try tool.run(["import", tool.store, file, "--types", "`a code`:string"] + arguments)

@@ -86,7 +86,7 @@ import Testing
         #expect(result.status == 1)
         #expect(
             result.error.contains(
-                "line 3: A.next names a row by a number that is not in the file; --replace changed nothing"),
+                "line 3: A.next names a row by a number that is not in the file; nothing was changed"),
             "\(result.error)")
         #expect(try tool.run("export", tool.store, "--entity", "A", "--format", "jsonl").output.isEmpty)
     }
@@ -101,7 +101,7 @@ import Testing
                 "line 3, column 1 (code): \"none\" is not an integer), so --replace cannot tell which objects the file lacks"
             ))
         #expect(try rows() == [1: "a", 2: "b", 3: "c", 4: "d"])
-        #expect(try replace(bad, "--replace").error.contains("--replace changed nothing"))
+        #expect(try replace(bad, "--replace").error.contains("nothing was changed"))
         #expect(try rows() == [1: "a", 2: "b", 3: "c", 4: "d"])
     }
 

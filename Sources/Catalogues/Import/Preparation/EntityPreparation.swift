@@ -111,7 +111,7 @@ struct EntityPreparation {
     /// Drops a stored entity that doesn't fit the file, if it has no objects and no other entity depends on it. Returns
     /// whether it was dropped. Throws if the file doesn't fit an entity that stays.
     private func dropUnfit(_ stored: Entity, _ columns: [String]) throws -> Bool {
-        let isEmpty = try isAlone(stored) && container.count(ofEntity: entity) == 0
+        let isEmpty = try !request.isDryRun && isAlone(stored) && container.count(ofEntity: entity) == 0
         let types = types(of: columns)
         guard try differs(stored, from: columns, types, isEmpty: isEmpty) else { return false }
         if try container.dropEmptyEntity(named: entity) { return true }

@@ -25,8 +25,9 @@ struct ApplyCommand: ParsableCommand {
             objects that were inserted before, and --ignore-missing skips objects that were deleted. Several updates of an \
             object in one transaction count as one update.
 
-            --dry-run does all of it in one transaction that is dropped: it prints the counts, and with --cache what would \
-            change in that order. The store stays as it is, and others see nothing.
+            --dry-run does all of it in one transaction that is dropped: it prints the counts, and what would change in the \
+            order of each --cache. The store stays as it is, and others see nothing. With rules, all of it is one transaction, \
+            which is committed only if it keeps them.
 
             Example: fetchindex apply books.store delta.jsonl --cache 'by publisher' --dry-run
             """)
@@ -52,9 +53,10 @@ struct ApplyCommand: ParsableCommand {
     @Flag(help: "Skip updates and deletions of missing objects.") var ignoreMissing = false
     @Flag(help: "Skip insertions of objects whose key another object has.") var ignorePresent = false
     @OptionGroup var lists: ListsOption
-    @Option(name: .customLong("cache"), help: "The cache of the order whose changes are printed.") var cacheName:
-        String?
-    @Flag(help: "Print what would change, all transactions together, and change nothing.") var dryRun = false
+    @Option(
+        name: .customLong("cache"), help: "The cache of the order whose changes are printed; several for a dry run.")
+    var cacheNames: [String] = []
+    @OptionGroup var review: ReviewOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 
@@ -64,6 +66,10 @@ struct ApplyCommand: ParsableCommand {
         }
         if file == CatalogueInput.standardInput && deletes == CatalogueInput.standardInput {
             throw ValidationError("The file of changes and that of --deletes cannot both be standard input.")
+        }
+        if cacheNames.count > 1 && !review.dryRun { throw ValidationError("Several caches are for --dry-run.") }
+        if cacheNames.count > 1 && !request.isEmpty {
+            throw ValidationError("The options of a request are for one cache.")
         }
         if delimiter != nil && (file == nil || changeFormat != .csv) {
             throw ValidationError("--delimiter is for a file of CSV.")
@@ -87,20 +93,27 @@ struct ApplyCommand: ParsableCommand {
         }
         // Opened first, so that nothing is applied if it's missing.
         let keyFile = try deletes.map { try KeyFile($0) }
-        let printer = try cacheName.map { try self.printer($0, of: stored, in: container) }
-        if !dryRun { try printer?.establish() }
+        let printers = try cacheNames.map { try self.printer($0, of: stored, in: container) }
+        let review = try review.review(printers, of: stored.name, in: container)
+        let isDryRun = self.review.dryRun
+        // The printer of what is committed.
+        let printer = isDryRun ? nil : printers.first
+        try printer?.establish()
+        if !isDryRun, let review { writer.beforeCommit = review.require }
         var (transactions, ignored) = (0, 0)
         var counted = writer.counts
         func endTransaction() throws {
             guard writer.hasOpenTransaction else { return }
-            if dryRun {
+            // A transaction that is reviewed has those of the file.
+            if review != nil {
                 if writer.counts != counted { transactions += 1 }
                 counted = writer.counts
                 return
             }
-            if let printer { try printer.commit(writer) } else { try writer.commit() }
+            try commit()
             transactions += 1
         }
+        func commit() throws { if let printer { try printer.commit(writer) } else { try writer.commit() } }
         func applier(_ file: String, isJSON: Bool) -> ChangeApplier {
             ChangeApplier(
                 writer, key: keyName, file: CatalogueInput.name(of: file), isJSON: isJSON,
@@ -123,10 +136,14 @@ struct ApplyCommand: ParsableCommand {
                 try endTransaction()
                 ignored += applier.ignoredCount
             }
-            if dryRun { _ = try writer.preview { try printer?.print($0) } }
+            if isDryRun, let review {
+                _ = try writer.preview { try review.preview($0) }
+            } else if review != nil {
+                try commit()
+            }
             try settle(writer)
-        } catch let error as BadInput where dryRun {
-            throw Failure("\(error); it's a dry run, and nothing was changed")
+        } catch let error as BadInput where review != nil {
+            throw Failure("\(error); \(isDryRun ? "it's a dry run, and " : "")nothing was changed")
         } catch let error as BadInput {
             try settle(writer)
             // The open transaction isn't committed. The transactions before it are committed already.
@@ -138,6 +155,7 @@ struct ApplyCommand: ParsableCommand {
             throw error
         }
         try printSummary(writer.counts, transactions, ignored: ignored)
+        try review?.end()
     }
 
     /// Returns the printer of the changes in a cache's order.
@@ -162,12 +180,14 @@ struct ApplyCommand: ParsableCommand {
     /// Syncs the output, and then catches up the cache to the printed changes. Warns if another process is writing.
     private func settle(_ writer: BatchWriter) throws {
         try Output.settle()
-        do { try writer.storeTold() } catch StoreError.writerBusy { Output.warnOfRepetition(by: cacheName ?? "") }
+        do { try writer.storeTold() } catch StoreError.writerBusy {
+            Output.warnOfRepetition(by: cacheNames.first ?? "")
+        }
     }
 
     private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int, ignored: Int) throws {
         if output.isJSON {
-            if cacheName != nil && !dryRun { return }
+            if !cacheNames.isEmpty && !review.dryRun { return }
             var summary = [
                 "transactions": transactions, "inserted": counts.inserted, "updated": counts.updated,
                 "unchanged": counts.unchanged, "deleted": counts.deleted,
@@ -176,91 +196,9 @@ struct ApplyCommand: ParsableCommand {
             return try Output.jsonLine(summary)
         }
         Output.line(
-            "\(dryRun ? "nothing was changed; would apply " : "")\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
+            "\(review.dryRun ? "nothing was changed; would apply " : "")\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
                 + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
                 + "\(Numbers.grouped(counts.deleted)) deleted"
                 + (ignoreMissing || ignorePresent ? ", \(Numbers.grouped(ignored)) ignored" : ""))
-    }
-}
-
-/// Prints the changes that each transaction makes in an order.
-private final class BatchPrinter {
-    private let container: PersistentContainer
-    private let definition: OrderDefinition
-    private let request: RequestOptions
-    private let cacheName: String
-    private let isJSON: Bool
-    private let titles: SectionTitles?
-
-    init(
-        _ container: PersistentContainer, _ definition: OrderDefinition, _ request: RequestOptions, cacheName: String,
-        isJSON: Bool
-    ) {
-        self.container = container
-        self.definition = definition
-        self.request = request
-        self.cacheName = cacheName
-        self.isJSON = isJSON
-        titles = (try? container.model()).map { SectionTitles(definition.sectionKey, of: definition.entity, in: $0) }
-    }
-
-    /// Builds the cache if it is missing or belongs to another request. Rebuilds it if a change of the model, the
-    /// collation or the format has made it unusable, and prints a batch without rows and sections. A cache that is
-    /// behind stays behind, so that the batch of the first transaction has all changes since the cache was current.
-    func establish() throws {
-        let bar = ProgressBar("building")
-        let start = ContinuousClock.now
-        var isPrinted = false
-        do {
-            try container.establishCache(
-                definition, request.orderOptions(cacheName: cacheName, bar, author: "apply")
-            ) { order in
-                let duration = ContinuousClock.now - start
-                let details = ChangeDetails(definition, order, withValues: isJSON)
-                let report = ChangeReport(order.outcome, duration, details)
-                bar.finish()
-                try print(report)
-                try Output.settle()
-                isPrinted = true
-            }
-        } catch StoreError.writerBusy where isPrinted {
-            Output.warnOfRepetition(by: cacheName)
-        }
-        bar.finish()
-    }
-
-    /// Commits a transaction, and prints what changed in the order. The next call, or the end of the command, catches
-    /// up the cache; a cache that is damaged or too far behind is rebuilt immediately.
-    func commit(_ writer: BatchWriter) throws {
-        let start = ContinuousClock.now
-        _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in
-            let duration = ContinuousClock.now - start
-            var details = ChangeDetails(entity: definition.entity)
-            details.titles = titles
-            // Changes are printed even if their objects can't be read.
-            let names = try? container.names(since: since)
-            details.names = { (try? names?.names(of: $0)) ?? [:] }
-            try print(ChangeReport(outcome, duration, details))
-            // A program that reads the output gets each transaction as soon as it is committed. The output isn't synced
-            // to disk, because a sync would cost as much as the commit.
-            try Output.flush()
-        }
-    }
-
-    /// Prints what a transaction would change in the order.
-    func print(_ preview: BatchPreview) throws {
-        let start = ContinuousClock.now
-        let change = try preview.changes(of: definition, cacheName: cacheName)
-        var details = ChangeDetails(entity: definition.entity)
-        details.titles = titles
-        let names = try? preview.names()
-        details.names = { (try? names?.names(of: $0)) ?? [:] }
-        try print(ChangeReport(change, ContinuousClock.now - start, details))
-    }
-
-    private func print(_ report: ChangeReport) throws {
-        if isJSON { return try report.printJSON() }
-        try report.printLines()
-        Output.line("")
     }
 }

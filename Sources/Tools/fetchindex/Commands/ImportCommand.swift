@@ -19,6 +19,9 @@ struct ImportCommand: ParsableCommand {
             If a file lacks a column, or a line lacks a member, stored objects keep the attribute's value or their related \
             objects. Null and empty fields clear them.
 
+            --dry-run does all of it in one transaction that is dropped: it prints the counts, and what would change in the \
+            order of each --cache. With rules, the import is one transaction, which is committed only if it keeps them.
+
             Example: fetchindex import books.store books.csv --entity Book --key isbn
             """)
 
@@ -76,6 +79,11 @@ struct ImportCommand: ParsableCommand {
         false
     @Option(help: "The maximum share of the existing objects that --replace may delete, in per cent.")
     var replaceLimit = 50
+    @OptionGroup var review: ReviewOptions
+    @Option(
+        name: .customLong("cache"),
+        help: "In a dry run, a cache of an order whose changes are printed; may be repeated.")
+    var cacheNames: [String] = []
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
@@ -116,6 +124,11 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError(
                 "--create-related cannot be used with --replace, which deletes objects that the file lacks.")
         }
+        if !cacheNames.isEmpty && !review.dryRun { throw ValidationError("--cache is for --dry-run.") }
+        if review.dryRun && (addColumns || createRelated) {
+            throw ValidationError(
+                "--dry-run does not change the model: --add-columns and --create-related cannot be used with it.")
+        }
         guard (0...100).contains(replaceLimit) else {
             throw ValidationError("--replace-limit must be from 0 to 100 per cent.")
         }
@@ -125,15 +138,27 @@ struct ImportCommand: ParsableCommand {
         // Each file is open while its rows are read.
         Descriptors.raiseLimit()
         let start = ContinuousClock.now
-        let outcome = try outcome(of: request())
+        var review: TransactionReview?
+        let outcome = try outcome(of: request()) { container in
+            let printers = try cacheNames.map { name in
+                let options = try RequestOptions.parse([])
+                let definition = try options.definition(ofExisting: name, entity: nil, in: container)
+                return BatchPrinter(container, definition, options, cacheName: name, isJSON: output.isJSON)
+            }
+            review = try self.review.review(printers, of: entity, in: container)
+            return self.review.dryRun ? review?.preview : review?.require
+        }
         try printReport(Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
+        try review?.end()
     }
 
-    private func outcome(of request: ImportRequest) throws -> CatalogueImport.Outcome {
+    private func outcome(
+        of request: ImportRequest, _ review: CatalogueImport.Review
+    ) throws -> CatalogueImport.Outcome {
         let bar = ProgressBar("importing")
         defer { bar.finish() }
         do {
-            return try CatalogueImport(request).run { bar.show(rows: $0, fraction: $1) }
+            return try CatalogueImport(request).run(review: review) { bar.show(rows: $0, fraction: $1) }
         } catch let error as ImportError {
             throw error.asTold
         } catch let error as ImportStopped {
@@ -171,6 +196,7 @@ struct ImportCommand: ParsableCommand {
         request.listPath = listPath
         request.mostDeleted = replace ? replaceLimit : nil
         request.threads = threads.count
+        request.isDryRun = review.dryRun
         return request
     }
 
@@ -212,6 +238,7 @@ struct ImportCommand: ParsableCommand {
 
     private func printReport(_ report: Report) throws {
         if output.isJSON { return try Output.jsonLine(report) }
+        if review.dryRun { Output.write("nothing was changed; would import ") }
         let rows = report.inserted + report.updated + report.unchanged
         let rate = Int(Double(rows) / max(report.milliseconds / 1000, 0.001))
         Output.line(

@@ -151,10 +151,11 @@ struct ChangeReport {
         let outcome: OutcomeReport
     }
 
-    /// Prints the batch as a JSON object in one line.
-    func printJSON() throws {
+    /// Prints the batch as a JSON object in one line, with the cache's name if it is given.
+    func printJSON(cacheName: String? = nil) throws {
         guard let sections else { return try Output.jsonLine(Known(outcome: outcome)) }
-        try Output.write("{\"outcome\":\(Output.json(outcome)),\"rows\":[")
+        let cache = try cacheName.map { try "\"cache\":\(Output.json($0))," } ?? ""
+        try Output.write("{\(cache)\"outcome\":\(Output.json(outcome)),\"rows\":[")
         var separator = ""
         try forEachPiece { rows in
             // The rows are printed without the brackets of their array.

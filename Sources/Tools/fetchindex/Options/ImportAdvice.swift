@@ -47,6 +47,7 @@ extension ImportError {
                 "\(self); `fetchindex model migrate` with --change \(RequestText.quoted(attribute)):\(given.name) "
                     + "changes it; after a failed first import, drop the entity with `fetchindex model drop-entity`")
         case .noKey: RequestError.wrongType("\(self), so --replace needs --key, which matches rows with objects")
+        case .unpreviewed: Failure("\(self)")
         case .skipped(let count, let first):
             Failure(
                 "\(Numbers.count(count, "bad row")) skipped\(first.map { " (\($0.sentence))" } ?? ""), so --replace cannot "
@@ -63,7 +64,7 @@ extension ImportStopped {
     var sentence: String {
         let cause = (cause as? BadInput)?.sentence ?? "\(cause)"
         switch saved {
-        case .nothing: return "\(cause)\(otherType); --replace changed nothing"
+        case .nothing: return "\(cause)\(otherType); nothing was changed"
         case .rows(let count, let unlinked):
             let told = "\(Numbers.count(count, "row")) before it \(count == 1 ? "is" : "are") saved"
             let lost = unlinked == 0 ? "" : ", without \(Numbers.count(unlinked, "link")) to rows after it"

@@ -1,0 +1,167 @@
+package import FetchIndex
+internal import FetchIndexEssentials
+
+/// The rules that a transaction must keep.
+package struct RuleCheck {
+    /// The number of sections that a sentence names.
+    private static let mostNamed = 3
+
+    private let rules: [ChangeRule]
+    private let entity: String
+    private let container: PersistentContainer
+    /// The requests of the caches that the rules name.
+    private let definitions: [String: OrderDefinition]
+
+    /// Reads the requests of the caches that the rules name. `entity` is the one whose objects the transaction changes.
+    /// Throws if a cache doesn't exist, if its request can't be read, or if it lacks an aggregate.
+    package init(_ rules: [ChangeRule], changing entity: String, in container: PersistentContainer) throws {
+        (self.rules, self.entity, self.container) = (rules, entity, container)
+        var definitions: [String: OrderDefinition] = [:]
+        let state = try container.pinnedState()
+        for rule in rules {
+            guard let cache = rule.cache else { continue }
+            if definitions[cache] == nil {
+                switch try state.request(ofCache: cache) {
+                case nil: throw try container.unknownCache(cache)
+                case .unusable(let reason): throw Unusable(rule: rule, reason: "cannot be used (\(reason.rawValue))")
+                case .readable(let request): definitions[cache] = try request.definition()
+                }
+            }
+            if case .aggregate(let aggregate, _, _) = rule.measure,
+                definitions[cache]?.aggregates.contains(aggregate) == false
+            {
+                throw Unusable(rule: rule, reason: "doesn't keep \(aggregate); fetch it with this aggregate first")
+            }
+        }
+        self.definitions = definitions
+    }
+
+    /// A cache that a rule names, but can't use.
+    package struct Unusable: Error, CustomStringConvertible {
+        let rule: ChangeRule
+        let reason: String
+
+        package var description: String {
+            "the rule \"\(rule.text.visible)\" cannot be checked: the cache \"\(rule.cache ?? "")\" \(reason)"
+        }
+    }
+
+    /// The rules that a transaction breaks, as sentences with the figures. O(k log n) for k changes, and O(s log n) for
+    /// rules of sections in which s sections change. `orders` are previews that are known already, by cache.
+    package func broken(by preview: BatchPreview, _ orders: [String: OrderPreview] = [:]) throws -> [String] {
+        var orders = orders
+        func order(_ cache: String) throws -> OrderPreview {
+            if let known = orders[cache] { return known }
+            guard let definition = definitions[cache] else { throw try container.unknownCache(cache) }
+            let order = try preview.order(definition, cacheName: cache)
+            orders[cache] = order
+            return order
+        }
+        return try rules.compactMap { rule in
+            let reason: String?
+            switch rule.measure {
+            case .objects(let kind): reason = try broken(rule.limit, kind, preview.counts)
+            case .rows(let cache, let verb):
+                let summary = try summary(order(cache))
+                reason = rule.limit.broken(
+                    by: .integer(Int64(summary.rowsBefore)), .integer(Int64(summary.rowsAfter)), verb, "rows")
+            case .aggregate(let aggregate, let cache, let verb):
+                let (before, after) = try (order(cache).before(), order(cache).order)
+                reason = rule.limit.broken(
+                    by: try before.aggregate(aggregate, inRows: 0..<before.rowCount),
+                    try after.aggregate(aggregate, inRows: 0..<after.rowCount), verb, "")
+            case .eachSection(let cache, let verb):
+                let (summary, titles) = try (summary(order(cache)), titles(cache, order(cache)))
+                reason = Self.listed(
+                    summary.sections.compactMap { section in
+                        // A new section has no former rows.
+                        if section.from == nil { return nil }
+                        return rule.limit.broken(
+                            by: .integer(Int64(section.rowsBefore)), .integer(Int64(section.rowsAfter)), verb, "rows"
+                        ).map { "\(Self.name(section, titles)): \($0)" }
+                    }, separator: "; ")
+            case .noSectionDisappears(let cache):
+                let (summary, titles) = try (summary(order(cache)), titles(cache, order(cache)))
+                reason = Self.listed(
+                    summary.sections.filter { $0.to == nil }.map {
+                        "\(Self.name($0, titles)) with \(Numbers.count($0.rowsBefore, "row"))"
+                    }, separator: ", "
+                ).map { "gone would be \($0)" }
+            }
+            return reason.map { "the rule \"\(rule.text.visible)\" is broken: \($0)" }
+        }
+    }
+
+    private func summary(_ preview: OrderPreview) throws -> ChangeSummary {
+        try preview.order.summary(of: preview.change)
+    }
+
+    private func titles(_ cache: String, _ preview: OrderPreview) -> SectionTitles {
+        SectionTitles(definitions[cache]?.sectionKey, preview.order)
+    }
+
+    private static func name(_ section: ChangeSummary.Section, _ titles: SectionTitles) -> String {
+        section.isNull ? "the section without a value" : "\"\(titles.title(section.name).visible)\""
+    }
+
+    /// The first parts as a list; nil for no parts.
+    private static func listed(_ parts: [String], separator: String) -> String? {
+        if parts.isEmpty { return nil }
+        let rest = parts.count > mostNamed ? "\(separator)and \(Numbers.grouped(parts.count - mostNamed)) more" : ""
+        return parts.prefix(mostNamed).joined(separator: separator) + rest
+    }
+
+    private func broken(_ limit: ChangeRule.Limit, _ kind: ChangeRule.Kind, _ counts: BatchWriter.Counts) throws
+        -> String?
+    {
+        let count =
+            switch kind {
+            case .inserted: counts.inserted
+            case .updated: counts.updated
+            case .deleted: counts.deleted
+            }
+        let objects = try container.count(ofEntity: entity)
+        if limit.allows(Double(count), of: Double(objects)) { return nil }
+        return "\(Numbers.grouped(count)) of \(Numbers.count(objects, "object")) would be \(kind.rawValue)"
+    }
+}
+
+extension ChangeRule.Limit {
+    /// Says by how much a number would change, if the limit doesn't allow it.
+    fileprivate func broken(by before: Value, _ after: Value, _ verb: ChangeRule.Verb, _ unit: String) -> String? {
+        if before == after { return nil }
+        let unit = unit.isEmpty ? "" : " \(unit)"
+        let told = "\(before.ofRule)\(unit) would become \(after.ofRule)"
+        guard let (old, new) = before.double.flatMap({ old in after.double.map { (old, $0) } }) else { return told }
+        let difference =
+            switch verb {
+            case .changes: (new - old).magnitude
+            case .grows: new - old
+            case .shrinks: old - new
+            }
+        if allows(difference, of: old) { return nil }
+        if old == 0 || !new.isFinite { return told }
+        let share = ((new - old).magnitude / old.magnitude * 100)
+        return "\(told), \(Numbers.rounded(share, places: share < 1 ? 3 : 1)) % \(new < old ? "less" : "more")"
+    }
+}
+
+extension Value {
+    fileprivate var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        case .decimal(let value): Double("\(value)")
+        case .date(let value): value.timeIntervalSince1970
+        default: nil
+        }
+    }
+
+    fileprivate var ofRule: String {
+        switch self {
+        case .integer(let value): Numbers.grouped(Int(value))
+        case .null: "no value"
+        default: description
+        }
+    }
+}
