@@ -98,17 +98,46 @@ extension StorePoint {
     }
 }
 
+extension FetchedResultsController {
+    /// The exact change of the saved order from a point to the context's state, or to an earlier point, whether or not
+    /// the controller has reported it. Unsaved edits aren't counted. Costs and throws like
+    /// ``FetchedOrder/changes(since:until:)``; returns nil before the first fetch. Throws `RequestError` if the request
+    /// has an offset or a limit, because its rows then aren't those of the order.
+    public func changes(since point: StorePoint, until end: StorePoint? = nil) throws -> ResultsChange? {
+        try withPublicErrors {
+            guard fetchRequest.offset == 0, fetchRequest.limit == nil else {
+                throw RequestError.malformed("the change since a point needs a request without offset and limit")
+            }
+            return try savedOrder()?.changes(since: point, until: end)
+        }
+    }
+}
+
 extension FetchedOrder {
-    /// The exact change of the order from a point to the state that it shows, also if others have read changes of it.
-    /// O(k log n) for k changes; if very many rows changed, O(n log n), except in orders that read related objects.
-    /// The change is unknown (`rebuilt`) if a migration has rewritten records since then. Throws
-    /// `StoreError.logTooShort` if the log doesn't have all changes since the point, and `unknownBookmark`.
-    public func changes(since point: StorePoint) throws -> ResultsChange {
+    /// The exact change of the order from a point to the state that it shows, or to an earlier point, also if others
+    /// have read changes of it. O(k log n) for k changes; if very many rows changed, O(n log n), except in orders that
+    /// read related objects; to an earlier point, O(k log n) for all k changes since the first point, with their records
+    /// in memory. The change is unknown (`rebuilt`) if a migration has rewritten records since the first point. Throws
+    /// `StoreError.logTooShort` if the log doesn't have all changes since the point, or if the second point is before
+    /// the first one, and `unknownBookmark`.
+    public func changes(since point: StorePoint, until end: StorePoint? = nil) throws -> ResultsChange {
         try withPublicErrors {
             let commit = try point.commit(in: reader)
             if try commit < reader.lastRewrite() { return ResultsChange(rebuilt: .modelChanged) }
-            return try container.cacheEngine.change(of: builder, to: opened.order, since: commit, in: reader)
-                .identified { id(of: $0) }
+            let engine = container.cacheEngine
+            let last = try end?.commit(in: reader) ?? shown.commit
+            let change =
+                if last == reader.commit {
+                    try engine.change(of: builder, to: opened.order, since: commit, in: reader)
+                } else {
+                    try engine.change(
+                        of: builder,
+                        to: last == shown.commit
+                            ? shown
+                            : engine.past(
+                                of: builder, at: last, from: opened.order, in: reader), since: commit, in: reader)
+                }
+            return change.identified { id(of: $0) }
         }
     }
 }

@@ -17,6 +17,59 @@ public struct HistoryTransaction: Sendable {
     public let changes: [Change]
 }
 
+/// The net change of an object between two points.
+public struct ObjectChange: Sendable {
+    public let objectID: ObjectID
+    public let kind: ChangeKind
+    /// The object's entity: the one that was asked for, or a subentity.
+    public let entity: Entity
+    /// The values before, by attribute; nil for an inserted object.
+    public let oldValues: [String: Value]?
+    /// The values after, by attribute; nil for a deleted object.
+    public let newValues: [String: Value]?
+}
+
+extension PersistentContainer {
+    /// Calls the body with the net change of each object of an entity and its subentities from one point to another, by
+    /// default to the newest state: several changes of an object are one, and those that undo each other none. Objects
+    /// of each entity come by number: first the updated and deleted ones, then the inserted ones. Changes of
+    /// relationships alone count as updates if the object's own record has the reference. Returns the commits of the
+    /// two points.
+    ///
+    /// O(k log n) for k changes since the first point, with at most some 200 bytes of memory for each. Throws
+    /// `StoreError`: `logTooShort` if the log doesn't have all changes since the point, or if the second point is before
+    /// the first one; `modelMismatch` if a migration has rewritten records since then. Rethrows the body's errors.
+    @discardableResult
+    public func forEachChange(
+        ofEntity name: String, since point: StorePoint, until end: StorePoint? = nil,
+        _ body: (ObjectChange) throws -> Void
+    ) throws -> (first: UInt64, last: UInt64) {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            let (first, last) = try (point.commit(in: snapshot), end?.commit(in: snapshot) ?? snapshot.commit)
+            let model = snapshot.model
+            let number = try model.number(of: name)
+            guard try first >= snapshot.lastRewrite() else {
+                throw StoreError.modelMismatch(entity: name, "a migration has rewritten records since commit \(first)")
+            }
+            for member in model.hierarchy(of: number) {
+                let entity = model.entities[member]
+                try snapshot.netChanges(of: member, from: first, to: last) { change in
+                    func values(_ record: [UInt8]?) throws -> [String: Value]? {
+                        try record.map { try entity.namedValues(of: $0.span.bytes) }
+                    }
+                    try body(
+                        ObjectChange(
+                            objectID: id(of: change.object, in: model),
+                            kind: change.old == nil ? .insert : change.new == nil ? .delete : .update, entity: entity,
+                            oldValues: values(change.old), newValues: values(change.new)))
+                }
+            }
+            return (first, last)
+        }
+    }
+}
+
 extension ManagedObjectContext {
     /// Returns the commits after a given commit, oldest first, whether a context, a batch or another process made them.
     /// O(changes + k log n) for k commits. Throws `StoreError.logTooShort` if the log doesn't contain all of these

@@ -55,7 +55,7 @@ extension PersistentContainer {
         let result: Result
         do {
             result = try body(
-                FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self, damage))
+                FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self, damage: damage))
         } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
             try check(.rebuilt(.damaged), options)
             let rebuilt = try engine.rebuild(cache, .damaged)

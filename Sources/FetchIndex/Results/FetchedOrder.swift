@@ -19,6 +19,8 @@ public struct FetchedOrder {
 
     let opened: OpenedOrder
     let reader: StoreReader
+    /// The order with its state: that of the reader, or an earlier one.
+    let shown: PastOrder
     let builder: OrderBuilder
     let container: PersistentContainer
     private let damage: Damage
@@ -36,12 +38,13 @@ public struct FetchedOrder {
 
     init(
         _ opened: OpenedOrder, of builder: OrderBuilder, _ reader: StoreReader, in container: PersistentContainer,
-        _ damage: Damage = Damage()
+        at past: PastOrder? = nil, damage: Damage = Damage()
     ) throws {
         self.damage = damage
         (self.builder, self.container) = (builder, container)
-        self.opened = opened
+        self.opened = past.map(opened.at) ?? opened
         self.reader = reader
+        shown = past ?? PastOrder(order: opened.order, state: reader, commit: reader.commit)
         let aggregates = opened.order.shape.aggregates
         columns = aggregates.isEmpty ? nil : aggregates
         let entities = reader.model.entities
@@ -151,12 +154,12 @@ public struct FetchedOrder {
     func withRow(_ object: RecordKey, _ position: RowPath, _ body: (FetchedRow) throws -> Void) throws {
         let other = try other(object)
         let entity = other?.entity ?? entity
-        let isFound = try reader.record(object) { record in
+        let isFound = try shown.state.record(object) { record in
             try body(
                 FetchedRow(
                     id: id(of: object), path: position, entity: entity,
                     slots: other?.slots ?? entity.attributeSlots,
-                    record: try RecordView(record, of: entity), bytes: record, reader))
+                    record: try RecordView(record, of: entity), bytes: record, shown.state))
         }
         guard isFound else { throw stale(object) }
     }

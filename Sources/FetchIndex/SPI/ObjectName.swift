@@ -15,18 +15,21 @@ package struct ObjectName {
     package var newValues: [String: Value]?
 }
 
-/// Finds the descriptions of changed objects in one state of the store. Where the objects' former records are in the log
+/// Finds the descriptions of changed objects between two states of the store. Where the objects' former records are in the log
 /// is found once, in O(k) for k changes, and kept: see `PastRecords`.
 package final class ObjectNames {
     private let reader: StoreReader
     /// The commit before the change; nil if it isn't known.
     private let commit: UInt64?
     private let withValues: Bool
+    /// The commit after the change.
+    private let last: UInt64
     /// The former records of each entity's objects, or the error that reading the log threw.
-    private var past: [Int: Result<PastRecords, any Error>] = [:]
+    private var past: [Span: Result<PastRecords, any Error>] = [:]
 
-    init(in reader: StoreReader, since commit: UInt64?, withValues: Bool) throws {
-        (self.reader, self.withValues) = (reader, withValues)
+    /// `last` is the commit after the change, by default that of the reader.
+    init(in reader: StoreReader, since commit: UInt64?, until last: UInt64? = nil, withValues: Bool) throws {
+        (self.reader, self.withValues, self.last) = (reader, withValues, last ?? reader.commit)
         // Records of commits before a migration have other types.
         let first = try reader.lastRewrite()
         self.commit = commit.flatMap { reader.logReaches(back: $0) && $0 >= first ? $0 : nil }
@@ -53,14 +56,14 @@ package final class ObjectNames {
         guard entities.indices.contains(id.key.entity) else { return nil }
         let entity = entities[id.key.entity]
         var name: ObjectName?
-        _ = try reader.record(id.key) { record in
+        try withRecord(id.key) { record in
             name = ObjectName(key: try entity.key(of: record))
             if withValues { name?.newValues = try entity.namedValues(of: record) }
         }
         if name != nil && !withValues { return name }
         if !isLogTooShort, let values = name?.newValues { name?.oldValues = values }
         guard let commit else { return name }
-        let past = try past(of: id.key.entity, commit)
+        let past = try past(of: id.key.entity, commit, last)
         if id.key.number >= past.firstInserted {
             name?.oldValues = nil
             return name
@@ -72,10 +75,26 @@ package final class ObjectNames {
         return name
     }
 
-    private func past(of entity: Int, _ commit: UInt64) throws -> PastRecords {
-        if let known = past[entity] { return try known.get() }
-        let read = Result { try PastRecords(of: entity, after: commit, through: reader.commit, in: reader) }
-        past[entity] = read
+    /// Calls the body with the record of an object after the change, if it exists then.
+    private func withRecord(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws {
+        if last < reader.commit {
+            let later = try past(of: object.entity, last, reader.commit)
+            if try object.number >= later.firstInserted || later.withRecord(of: object.number, body) { return }
+        }
+        _ = try reader.record(object, body)
+    }
+
+    private struct Span: Hashable {
+        let entity: Int
+        let first: UInt64
+        let last: UInt64
+    }
+
+    private func past(of entity: Int, _ first: UInt64, _ last: UInt64) throws -> PastRecords {
+        let span = Span(entity: entity, first: first, last: last)
+        if let known = past[span] { return try known.get() }
+        let read = Result { try PastRecords(of: entity, after: first, through: last, in: reader) }
+        past[span] = read
         return try read.get()
     }
 }
@@ -94,11 +113,20 @@ extension FetchedOrder {
     /// Finds the descriptions of objects in the order's state. Old values are of `commit`; if it's nil, of
     /// `changedSince`.
     package func names(since commit: UInt64? = nil, withValues: Bool) throws -> ObjectNames {
-        try withPublicErrors { try ObjectNames(in: reader, since: commit ?? changedSince, withValues: withValues) }
+        try withPublicErrors {
+            try ObjectNames(in: reader, since: commit ?? changedSince, until: shown.commit, withValues: withValues)
+        }
     }
 
     /// Whether a name is that of a Boolean attribute, or a key path to a Boolean attribute.
     package func isBoolean(_ name: String) -> Bool { (try? column(name).type) == .boolean }
+}
+
+extension ObjectChange {
+    /// The value of the first unique attribute, after the change or before a deletion; nil if the entity has none.
+    package var key: Value? {
+        entity.attributes.first(where: \.isUnique).flatMap { (newValues ?? oldValues)?[$0.name] }
+    }
 }
 
 extension Entity {
@@ -108,7 +136,7 @@ extension Entity {
         return try RecordView(record, of: self).value(at: attributeSlots[index], as: attributes[index].type)
     }
 
-    fileprivate func namedValues(of record: RawSpan) throws -> [String: Value] {
+    func namedValues(of record: RawSpan) throws -> [String: Value] {
         Dictionary(zip(attributes.map(\.name), try values(of: record))) { first, _ in first }
     }
 }

@@ -107,10 +107,22 @@ extension PersistentContainer {
 
 extension FetchedOrder {
     /// The commit whose state the order shows.
-    package var commit: UInt64 { reader.commit }
+    package var commit: UInt64 { shown.commit }
 
     /// The commit of a point, in the order's state.
     package func commit(of point: StorePoint) throws -> UInt64 {
         try withPublicErrors { try point.commit(in: reader) }
+    }
+
+    /// The order at an earlier point. Its sections and rows are those of that time, but values of related objects are so
+    /// only if the order depends on them. Throws `StoreError.logTooShort`. O(k log n) for k changes, which stay in
+    /// memory.
+    package func past(at point: StorePoint) throws -> FetchedOrder {
+        try withPublicErrors {
+            let commit = try point.commit(in: reader)
+            if try commit < reader.lastRewrite() { throw StoreError.logTooShort(commit: commit) }
+            let past = try container.cacheEngine.past(of: builder, at: commit, from: opened.order, in: reader)
+            return try FetchedOrder(opened, of: builder, reader, in: container, at: past)
+        }
     }
 }

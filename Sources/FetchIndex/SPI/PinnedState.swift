@@ -74,6 +74,11 @@ package struct PinnedState {
 
     // MARK: Commits
 
+    /// The commit of a point. Throws `StoreError.unknownBookmark`, and `logTooShort` for a time before the log.
+    package func commit(of point: StorePoint) throws -> UInt64 {
+        try withPublicErrors { try point.commit(in: snapshot) }
+    }
+
     /// The commits in the log after a commit, oldest first. O(k log n) for k commits.
     package func commits(after commit: UInt64 = 0) throws -> [CommitCounts] {
         try withPublicErrors { try snapshot.commits(after: commit).map(CommitCounts.init) }

@@ -2,6 +2,18 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexRecords
 
+/// An order as it was at a commit.
+package struct PastOrder {
+    package let order: SectionedOrder
+    /// The records of the objects on which the order depends, at the commit.
+    package let state: any RecordState
+    package let commit: UInt64
+
+    package init(order: SectionedOrder, state: any RecordState, commit: UInt64) {
+        (self.order, self.state, self.commit) = (order, state, commit)
+    }
+}
+
 extension CacheEngine {
     /// The change of a current cache's order since a commit. Returns nil if the cache isn't current, if the log doesn't
     /// reach back to the commit, if the commit is newer than the reader's, if the commits since then have more than
@@ -32,14 +44,42 @@ extension CacheEngine {
         {
             return try compare(builder, to: new, since: commit, in: reader)
         }
+        return try change(
+            of: builder, to: PastOrder(order: new, state: reader, commit: reader.commit), since: commit, in: reader)
+    }
+
+    /// The order at a commit and the records of that state, from the order in a reader's state. The changes since the
+    /// commit stay in memory. O(k log n) for k changes. Throws `logTooShort`, also for a commit that isn't made yet.
+    package func past(
+        of builder: OrderBuilder, at commit: UInt64, from new: SectionedOrder, in reader: StoreReader
+    ) throws -> PastOrder {
+        let newest = PastOrder(order: new, state: reader, commit: reader.commit)
+        return commit == reader.commit ? newest : try undone(builder, newest, to: commit, in: reader).old
+    }
+
+    /// The change between the orders at two commits, the second of which is `new`. O(k log n) for k changes. Throws
+    /// `logTooShort`, also if the second commit is the older one.
+    package func change(
+        of builder: OrderBuilder, to new: PastOrder, since commit: UInt64, in reader: StoreReader
+    ) throws -> OrderChange<RecordKey> {
+        let (old, changes, states) = try undone(builder, new, to: commit, in: reader)
+        return try OrderDiff.change(from: old.order, to: new.order, try builder.edits(changes, states))
+    }
+
+    /// Undoes the logged changes of an order in a fork.
+    private func undone(
+        _ builder: OrderBuilder, _ new: PastOrder, to commit: UInt64, in reader: StoreReader
+    ) throws -> (old: PastOrder, changes: [RecordChange], states: StateChange?) {
         var changes: [RecordChange] = []
-        for entity in builder.dependencies { try reader.netChanges(of: entity, from: commit) { changes.append($0) } }
-        let states = states(before: changes, builder, in: reader)
-        var old = ForkedOrder(over: new)
-        let undone = try builder.edits(
-            changes.map(\.reversed), states.map { StateChange(from: $0.new, to: $0.old) })
-        _ = try old.update(undone)
-        return try OrderDiff.change(from: old.order, to: new, try builder.edits(changes, states))
+        for entity in builder.dependencies {
+            try reader.netChanges(of: entity, from: commit, to: new.commit) { changes.append($0) }
+        }
+        let state = ChangedState(before: changes, new.state)
+        let states = builder.readsRelated ? StateChange(from: state, to: new.state) : nil
+        var fork = ForkedOrder(over: new.order)
+        _ = try fork.update(
+            builder.edits(changes.map(\.reversed), states.map { StateChange(from: $0.new, to: $0.old) }))
+        return (PastOrder(order: fork.order, state: state, commit: commit), changes, states)
     }
 
     /// The outcome that an exact reader hasn't received, according to the note of its cache: a rebuild, a change, or a

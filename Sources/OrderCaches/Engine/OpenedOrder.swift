@@ -47,6 +47,9 @@ package struct OpenedOrder {
     /// of all members.
     package let memberCount: Int
 
+    /// This order as it was at an earlier commit, in a fork.
+    package func at(_ past: PastOrder) -> OpenedOrder { OpenedOrder(past.order, .computed, in: place) }
+
     init(
         _ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil,
         memberCount: Int? = nil

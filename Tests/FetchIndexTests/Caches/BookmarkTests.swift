@@ -45,6 +45,18 @@ import Testing
                 #expect(try container.setBookmark(named: name).commit == commit)
                 marked[name] = commit
             }
+            // Two former commits, the second of which isn't the older one.
+            let first = try #require(states.keys.randomElement(using: &random))
+            let last = try #require(states.keys.filter { $0 >= first }.randomElement(using: &random))
+            try container.withOrder(Self.definition, options(exact: false)) { order in
+                let change = try order.changes(since: .commit(first), until: .commit(last))
+                #expect(
+                    try change.replay(on: #require(states[first])) == states[last],
+                    "seed \(seed), step \(step), from \(first) to \(last)")
+                let past = try order.past(at: .commit(last))
+                #expect(try rows(past) == states[last] && past.commit == last)
+                #expect(try past.changes(since: .commit(first)) == change)
+            }
             for (name, start) in marked {
                 let change = try container.withOrder(Self.definition, options(exact: false)) {
                     #expect(try rows($0) == states[commit])
@@ -85,6 +97,73 @@ import Testing
         #expect(try container.bookmarks().map(\.commit) == [1, 1])
         try container.deleteBookmark(named: "first")
         #expect(throws: StoreError.unknownBookmark("first")) { try container.deleteBookmark(named: "first") }
+    }
+
+    /// The values of all objects at each commit are the oracle of the changes between two commits.
+    @Test(arguments: 0..<4 as Range<UInt64>) func objectsChangeBetweenAnyTwoPoints(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let store = try LiveStore(ItemSeries.model)
+        var series = ItemSeries(store.container)
+        var states: [[ObjectID: [Value]]] = [[:]]
+        for _ in 0..<30 {
+            _ = try series.commit(&random)
+            var state: [ObjectID: [Value]] = [:]
+            let request = FetchRequest<ManagedObject>(entityName: "Item")
+            for item in try store.container.newContext().fetch(request) {
+                state[item.objectID] = [item["group"], item["size"]]
+            }
+            states.append(state)
+        }
+        func values(_ named: [String: Value]?) -> [Value]? {
+            named.map { [$0["group"] ?? .null, $0["size"] ?? .null] }
+        }
+        for first in states.indices {
+            let last = Int.random(in: first..<states.count, using: &random)
+            var state = states[first]
+            let points = try store.container.forEachChange(
+                ofEntity: "Item", since: .commit(UInt64(first)), until: .commit(UInt64(last))
+            ) { change in
+                #expect(values(change.oldValues) == state[change.objectID])
+                #expect(values(change.oldValues) != values(change.newValues))
+                #expect((change.kind == .insert) == (change.oldValues == nil))
+                #expect((change.kind == .delete) == (change.newValues == nil))
+                state[change.objectID] = values(change.newValues)
+            }
+            #expect(points.first == UInt64(first) && points.last == UInt64(last))
+            #expect(state == states[last], "seed \(seed), from \(first) to \(last)")
+        }
+        #expect(throws: StoreError.logTooShort(commit: 5)) {
+            try store.container.forEachChange(ofEntity: "Item", since: .commit(5), until: .commit(4)) { _ in }
+        }
+        #expect(throws: (any Error).self) {
+            try store.container.forEachChange(ofEntity: "Itm", since: .commit(5)) { _ in }
+        }
+    }
+
+    @Test func aControllerTellsTheChangeSinceAPoint() throws {
+        let store = try LiveStore(ItemSeries.model)
+        var random = SeededGenerator(seed: TestSettings.seed)
+        var series = ItemSeries(store.container)
+        let first = try series.commit(&random)
+        let context = store.container.newContext()
+        var request = FetchRequest<ManagedObject>(entityName: "Item")
+        request.sortKeys = [SortKey("size")]
+        let controller = try FetchedResultsController<ManagedObject>(
+            fetchRequest: request, context: context, sectionKey: .attribute("group"), cacheName: "c")
+        #expect(try controller.changes(since: .commit(first)) == nil, "nothing is fetched")
+        try controller.performFetch()
+        #expect(try controller.changes(since: .commit(first))?.isEmpty == true)
+        _ = try series.commit(&random)
+        try context.mergeChanges()
+        let change = try store.container.withOrder(Self.definition, .init()) {
+            try $0.changes(since: .commit(first))
+        }
+        #expect(try controller.changes(since: .commit(first)) == change)
+        request.fetchLimit = 1
+        let limited = try FetchedResultsController(
+            fetchRequest: request, context: context)
+        try limited.performFetch()
+        #expect(throws: RequestError.self) { try limited.changes(since: .commit(first)) }
     }
 
     @Test func aReaderMovesOnlyTheBookmarkThatItFound() throws {

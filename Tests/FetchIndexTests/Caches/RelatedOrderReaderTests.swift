@@ -42,6 +42,8 @@ import Testing
         let context = store.container.newContext()
         var (authors, books): ([ManagedObject], [ManagedObject]) = ([], [])
         var list = try rows()
+        /// The rows at each commit.
+        var states: [UInt64: [[ObjectID]]] = [:]
         for step in 0..<40 {
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 switch Int.random(in: 0..<8, using: &random) {
@@ -62,6 +64,7 @@ import Testing
                 }
             }
             try context.save()
+            states[try context.commit] = try rows()
             guard Int.random(in: 0..<3, using: &random) == 0 else { continue }
             let outcome = try store.container.withOrder(definition, options) { $0.outcome }
             switch outcome {
@@ -70,6 +73,14 @@ import Testing
             case .rebuilt, .computed: Issue.record("\(outcome), seed \(seed), step \(step)")
             }
             #expect(try list == rows(), "seed \(seed), step \(step)")
+            let first = try #require(states.keys.randomElement(using: &random))
+            let last = try #require(states.keys.filter { $0 >= first }.randomElement(using: &random))
+            let change = try store.container.withOrder(definition, .init()) {
+                try $0.changes(since: .commit(first), until: .commit(last))
+            }
+            #expect(
+                try change.replay(on: #require(states[first])) == states[last],
+                "seed \(seed), from \(first) to \(last)")
         }
     }
 }

@@ -57,6 +57,65 @@ import Testing
         #expect(try tool.run("bookmark", "delete", tool.store, "mail").output == "deleted mail\n")
     }
 
+    @Test func changesEndAtAnEarlierPoint() throws {
+        try put(3, 100)
+        try put(4, 101)
+        try put(3, 102)
+        #expect(try changed("--since", "1", "--until", "2") == ["3"])
+        #expect(try changed("--since", "2", "--until", "3") == ["4"])
+        #expect(try changed("--since", "2", "--until", "2", "--if-changed", status: 3) == [])
+        let lines = try tool.run(
+            "changes", tool.store, "--cache", "c", "--since", "1", "--until", "3", "--output", "jsonl")
+        // The values at the second point, not the current ones.
+        #expect(
+            lines.output.contains(
+                #""key":3,"kind":"move","new":{"code":3,"kind":0,"size":100},"old":{"code":3,"kind":0,"size":3}"#))
+        #expect(try tool.run("bookmark", "add", tool.store, "mail", "--at", "1").status == 0)
+        #expect(try changed("--since", "mail", "--until", "2", "--advance") == ["3"])
+        #expect(try changed("--since", "mail", "--until", "3", "--advance") == ["4"])
+        let before = try tool.run("changes", tool.store, "--cache", "c", "--since", "3", "--until", "2")
+        #expect(before.status == 1)
+        #expect(
+            before.error.hasSuffix("the point of --until, commit 2, is before that of --since, commit 3\n"),
+            "\(before.error)")
+        let late = try tool.run("changes", tool.store, "--cache", "c", "--since", "3", "--until", "9")
+        #expect(late.error.hasSuffix("there is no commit 9 yet; the newest one is 4\n"), "\(late.error)")
+        #expect(try tool.run("changes", tool.store, "--cache", "c", "--until", "2").status == 2)
+    }
+
+    @Test func changesOfAnEntityNeedNoCache() throws {
+        func objects(_ arguments: String...) throws -> Tool.Result {
+            try tool.run(["changes", tool.store, "--entity", "Item"] + arguments)
+        }
+        try put(3, 100)
+        try put(4, 4)
+        #expect(try objects("--since", "1").output == "update #4  3  size: 3 → 100\n")
+        #expect(
+            try objects("--since", "1", "--output", "jsonl").output
+                == #"{"entity":"Item","id":4,"key":3,"kind":"update","new":{"code":3,"kind":0,"size":100},"old":{"code":3,"kind":0,"size":3}}"#
+                + "\n")
+        let csv = try objects("--since", "1", "--output", "csv").output
+        #expect(csv.hasPrefix("kind,id,key,entity,old,new\nupdate,4,3,Item,"), "\(csv)")
+        let json = try objects("--since", "1", "--output", "json")
+        #expect(json["since"] as? Int == 1 && json["until"] as? Int == 2 && (json["rows"] as? [Any])?.count == 1)
+        #expect(try objects("--since", "2", "--if-changed").status == 3)
+        #expect(try objects().status == 2)
+        #expect(try objects("--since", "1", "--sort", "size").status == 2)
+    }
+
+    @Test func aSummaryCountsRowsBySection() throws {
+        try put(3, 100)
+        let text = try tool.run("changes", tool.store, "--cache", "c", "--since", "1", "--summary").output
+        #expect(text.hasPrefix("c:\n20 rows: 1 moved\n"), "\(text)")
+        let json = try tool.run(
+            "changes", tool.store, "--cache", "c", "--since", "1", "--summary", "--output", "json"
+        ).output
+        #expect(
+            json.hasPrefix(
+                #"{"cache":"c","summary":{"deleted":0,"inserted":0,"moved":1,"rowsAfter":20,"rowsBefore":20,"sections":[{"arrived":0,"#
+            ), "\(json)")
+    }
+
     @Test func aScriptCanSkipWhatDependsOnChanges() throws {
         #expect(try tool.run("bookmark", "add", tool.store, "mail").status == 0)
         #expect(try changed("--since", "mail", "--if-changed", status: 3) == [])

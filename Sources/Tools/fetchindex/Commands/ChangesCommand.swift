@@ -8,7 +8,7 @@ internal import FetchIndexInspection
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print what changed in a cached order since the cache was last current, and catch up the cache.",
+        abstract: "Print what changed in a cached order since it was last current, or since any earlier point.",
         discussion: """
             table and json have sections and rows. jsonl, csv and tsv have only rows, one per line: kind, id, key, entity, old \
             and new section and row, old and new values of the object as JSON objects, and the names of the sections. If the cache \
@@ -21,13 +21,15 @@ struct ChangesCommand: ParsableCommand {
             again.
 
             With --since, the changes since a bookmark, a commit or a time are printed, also if others have read them, and the \
-            cache stays as it is. Each of several consumers has a bookmark of its own, and moves it with --advance.
+            cache stays as it is. Each of several consumers has a bookmark of its own, and moves it with --advance. --until ends \
+            the changes at an earlier point than now. With --entity and without --cache, the changes of all objects of the \
+            entity are printed, whatever their order.
 
             Example: fetchindex changes books.store --cache 'by publisher' --since mail --advance
             """)
 
     @OptionGroup var store: StoreArgument
-    @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
+    @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String?
     @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var timeout: TimeoutOption
@@ -37,29 +39,86 @@ struct ChangesCommand: ParsableCommand {
             discussion: "A bookmark, the number of a commit, or a time in ISO 8601. The cache isn't changed."),
         transform: StorePoint.parse)
     var since: StorePoint?
+    @Option(
+        help: "Print the changes until this point, which is as for --since, instead of those until now.",
+        transform: StorePoint.parse)
+    var until: StorePoint?
     @Flag(help: "Move the bookmark of --since to the printed state, once the output is written.") var advance = false
+    @Flag(help: "Print only the numbers of changed rows, by section.") var summary = false
     @Flag(help: "Exit with code 3 if nothing has changed.") var ifChanged = false
     @Option(help: "A table for people, JSON for programs, or only the changed rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
 
     func validate() throws {
         if advance, bookmark == nil { throw ValidationError("--advance moves a bookmark, which --since must name.") }
+        if until != nil && since == nil { throw ValidationError("--until needs --since.") }
+        if summary && output.catalogue != nil { throw ValidationError("A summary is a table or JSON.") }
+        guard cacheName == nil else { return }
+        if entity == nil || since == nil {
+            throw ValidationError("Pass --cache with a cache's name, or --entity and --since.")
+        }
+        if !request.isEmpty || summary {
+            throw ValidationError("The options of an order need --cache.")
+        }
     }
 
     private var bookmark: String? { if case .bookmark(let name)? = since { name } else { nil } }
 
     func run() throws {
         let container = try store.open(forWriting: advance)
-        let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
-        let isEmpty =
-            try since.map { try printChanges(of: definition, since: $0, in: container) }
-            ?? printUnread(of: definition, in: container)
+        let isEmpty: Bool
+        if let cacheName {
+            let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
+            isEmpty =
+                try since.map { try printChanges(of: definition, cacheName, since: $0, in: container) }
+                ?? printUnread(of: definition, cacheName, in: container)
+        } else if let since, let entity {
+            isEmpty = try printObjects(of: entity, since: since, in: container)
+        } else {
+            return
+        }
         if ifChanged, isEmpty { throw NothingChanged() }
+    }
+
+    /// Prints the net changes of an entity's objects between two points. Returns whether none has changed.
+    private func printObjects(
+        of entity: String, since point: StorePoint, in container: PersistentContainer
+    ) throws -> Bool {
+        let report = try ObjectChangeReport(entity: entity, as: output)
+        do {
+            let (first, last) = try container.forEachChange(
+                ofEntity: entity, since: point, until: until, report.print)
+            try report.end(since: first, until: last)
+            try Output.settle()
+            try move(from: first, to: last, in: container)
+        } catch StoreError.logTooShort {
+            throw try unreachable(point, in: container)
+        }
+        return report.count == 0
+    }
+
+    /// Moves the bookmark of `--since`, if asked to.
+    private func move(from first: UInt64, to last: UInt64, in container: PersistentContainer) throws {
+        guard advance, let bookmark else { return }
+        try container.moveBookmark(
+            named: bookmark, from: first, to: last, limit: timeout.limit ?? .seconds(5))
+    }
+
+    /// The sentence for points between which the log doesn't have all changes.
+    private func unreachable(_ point: StorePoint, in container: PersistentContainer) throws -> Failure {
+        let state = try container.pinnedState()
+        if let until, let last = try? state.commit(of: until) {
+            if last > state.commit { return try until.unreachable(in: container) }
+            if let first = try? state.commit(of: point), first > last, first <= state.commit {
+                return Failure("the point of --until, commit \(last), is before that of --since, commit \(first)")
+            }
+        }
+        return try point.unreachable(in: container)
     }
 
     /// Prints what has changed since a point. Returns whether nothing has.
     private func printChanges(
-        of definition: OrderDefinition, since point: StorePoint, in container: PersistentContainer
+        of definition: OrderDefinition, _ cacheName: String, since point: StorePoint, in container: PersistentContainer
     ) throws -> Bool {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
@@ -67,27 +126,29 @@ struct ChangesCommand: ParsableCommand {
         do {
             return try container.withUnchangedOrder(definition, options) { order in
                 let first = try order.commit(of: point)
-                let change = try order.changes(since: .commit(first))
-                let details = ChangeDetails(definition, order, since: first, withValues: output != .table)
+                let last = try until.map(order.commit(of:)) ?? order.commit
+                let change = try order.changes(since: .commit(first), until: .commit(last))
+                // If the change is unknown, so may be the order at an earlier point.
+                let end = last == order.commit || change.rebuilt != nil ? order : try order.past(at: .commit(last))
+                let details = ChangeDetails(definition, end, since: first, withValues: output != .table)
                 let report = ChangeReport(change, ContinuousClock.now - start, details)
                 bar.finish()
-                let isKnown = try print(report)
+                let isKnown = try print(report, of: cacheName, end, change)
                 try Output.settle()
-                if advance, let bookmark {
-                    try container.moveBookmark(
-                        named: bookmark, from: first, to: order.commit, limit: timeout.limit ?? .seconds(5))
-                }
+                try move(from: first, to: last, in: container)
                 if !isKnown { throw Failure() }
                 return change.isEmpty
             }
         } catch StoreError.logTooShort {
-            throw try point.unreachable(in: container)
+            throw try unreachable(point, in: container)
         }
     }
 
     /// Prints what has changed since the cache was last current, and catches up the cache. Returns whether nothing has
     /// changed.
-    private func printUnread(of definition: OrderDefinition, in container: PersistentContainer) throws -> Bool {
+    private func printUnread(
+        of definition: OrderDefinition, _ cacheName: String, in container: PersistentContainer
+    ) throws -> Bool {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
         var options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
@@ -102,7 +163,9 @@ struct ChangesCommand: ParsableCommand {
                 isEmpty = order.outcome == .hit
                 let report = ChangeReport(order.outcome, duration, details)
                 bar.finish()
-                isKnown = try print(report)
+                var change = ResultsChange()
+                if case .caughtUp(let found) = order.outcome { change = found }
+                isKnown = try print(report, of: cacheName, order, change)
                 // The cache is caught up after this body returns.
                 try Output.settle()
                 isPrinted = true
@@ -117,7 +180,13 @@ struct ChangesCommand: ParsableCommand {
 
     /// Prints the report. If the format has only rows and the changes are unknown, prints an error instead, and returns
     /// false.
-    private func print(_ report: ChangeReport) throws -> Bool {
+    private func print(
+        _ report: ChangeReport, of cacheName: String, _ order: FetchedOrder, _ change: ResultsChange
+    ) throws -> Bool {
+        if summary, report.isKnown {
+            try report.summary(of: change, order).print(ofCache: cacheName, asJSON: output == .json)
+            return true
+        }
         guard let format = output.catalogue else {
             try printWhole(report)
             return true

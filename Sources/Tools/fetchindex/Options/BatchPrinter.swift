@@ -80,10 +80,9 @@ final class BatchPrinter {
     /// Prints what a transaction would change in the order, or only its numbers.
     func print(_ order: OrderPreview, since commit: UInt64, asSummary: Bool) throws {
         if asSummary {
-            let report = SummaryReport(try order.order.summary(of: order.change), titles)
-            if isJSON { return try Output.jsonLine(SummaryReport.OfCache(cache: cacheName, summary: report)) }
-            Output.line("\(cacheName.visible):")
-            return report.printLines()
+            let report = SummaryReport(
+                try order.order.summary(of: order.change), definition.sectionKey == nil ? nil : titles)
+            return try report.print(ofCache: cacheName, asJSON: isJSON)
         }
         let details = ChangeDetails(definition, order.order, since: commit, withValues: isJSON)
         let report = ChangeReport(order.change, .zero, details)

@@ -12,6 +12,8 @@ struct ChangeDetails {
     var sections: (ResultsChange) -> ChangedSections? = { _ in nil }
     /// The printed form of section names.
     var titles: SectionTitles?
+    /// Whether the order has sections.
+    var hasSections = false
     /// Whether the entity is printed for each row; otherwise only for rows of subentities.
     var namesEntities = false
 
@@ -27,7 +29,8 @@ struct ChangeDetails {
         // Changes are printed even if their objects can't be read.
         let names = try? order.names(since: commit, withValues: withValues)
         self.names = { (try? names?.names(of: $0)) ?? [:] }
-        if definition.sectionKey != nil { sections = { ChangedSections($0, order, titles) } }
+        hasSections = definition.sectionKey != nil
+        if hasSections { sections = { ChangedSections($0, order, titles) } }
     }
 }
 
@@ -131,6 +134,11 @@ struct ChangeReport {
             let name = change.sectionName(ofEvent: index).map { titles?.title($0) ?? $0 }
             return SectionEvent(kind: "\(event.kind)", from: event.from, to: event.to, name: name)
         }
+    }
+
+    /// The numbers of the change, by section. `order` is the one after it.
+    func summary(of change: ResultsChange, _ order: FetchedOrder) throws -> SummaryReport {
+        SummaryReport(try order.summary(of: change), details.hasSections ? details.titles : nil)
     }
 
     /// Calls the body with pieces of the rows' events, in order.

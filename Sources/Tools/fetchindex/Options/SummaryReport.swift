@@ -4,7 +4,7 @@ internal import FetchIndexInspection
 
 /// The numbers of a change, by section, as JSON or as lines for people.
 struct SummaryReport: Encodable {
-    struct OfCache: Encodable {
+    private struct OfCache: Encodable {
         let cache: String
         let summary: SummaryReport
     }
@@ -55,7 +55,13 @@ struct SummaryReport: Encodable {
         }
     }
 
-    func printLines() {
+    func print(ofCache name: String, asJSON isJSON: Bool) throws {
+        if isJSON { return try Output.jsonLine(OfCache(cache: name, summary: self)) }
+        Output.line("\(name.visible):")
+        printLines()
+    }
+
+    private func printLines() {
         let words = [(inserted, "inserted"), (deleted, "deleted"), (moved, "moved"), (updated, "updated")]
         Output.line(
             "\(Self.rows(rowsBefore, rowsAfter))\(Self.listed(words))")

@@ -1,0 +1,98 @@
+internal import FetchIndex
+internal import FetchIndexCatalogues
+internal import FetchIndexInspection
+internal import FetchIndexModels
+internal import FetchIndexTerminal
+
+/// The net changes of an entity's objects, printed as they are found.
+final class ObjectChangeReport {
+    private struct Row: Encodable {
+        let kind: String
+        let id: UInt64
+        let key: JSONValue?
+        let entity: String
+        let old: [String: JSONValue]?
+        let new: [String: JSONValue]?
+
+        init(_ change: ObjectChange) {
+            (kind, id, entity) = ("\(change.kind)", change.objectID.number, change.entity.name)
+            key = change.key.map(JSONValue.init)
+            old = change.oldValues?.mapValues(JSONValue.init)
+            new = change.newValues?.mapValues(JSONValue.init)
+        }
+    }
+
+    private struct Points: Encodable {
+        let entity: String
+        let since: UInt64
+        let until: UInt64
+    }
+
+    private static let columns = ["kind", "id", "key", "entity", "old", "new"]
+
+    private let entity: String
+    private let format: FetchFormat
+    private var writer: CatalogueWriter?
+    private(set) var count = 0
+
+    init(entity: String, as format: FetchFormat) throws {
+        (self.entity, self.format) = (entity, format)
+        if let table = format.catalogue, table != .jsonl { writer = try CatalogueWriter(table, columns: Self.columns) }
+        if format == .json { Output.write("{\"rows\":[") }
+    }
+
+    func print(_ change: ObjectChange) throws {
+        count += 1
+        switch format {
+        case .table: Output.line(line(of: change))
+        case .json: try Output.write((count == 1 ? "" : ",") + Output.json(Row(change)))
+        case .jsonl: try Output.jsonLine(Row(change))
+        case .csv, .tsv: try write(Row(change))
+        }
+    }
+
+    /// Prints the end, once all changes between two commits are printed.
+    func end(since first: UInt64, until last: UInt64) throws {
+        switch format {
+        case .table: if count == 0 { Output.line("no changes") }
+        case .json:
+            let points = try Output.json(Points(entity: entity, since: first, until: last))
+            Output.line("],\(points.dropFirst())")
+        case .jsonl: break
+        case .csv, .tsv: if let writer { Output.bytes(writer.bytes) }
+        }
+    }
+
+    private func write(_ row: Row) throws {
+        do {
+            try writer?.append(.string(row.kind))
+            try writer?.append(.integer(Int64(row.id)))
+            try writer?.append(row.key.map { .string($0.text) } ?? .null)
+            try writer?.append(.string(row.entity))
+            for values in [row.old, row.new] {
+                try writer?.append(try values.map { .string(try Output.json($0)) } ?? .null)
+            }
+            try writer?.endRow()
+            try writer?.writeOutPiece()
+        } catch let error as CatalogueWriter.Unwritable {
+            throw Failure("\(Self.columns[error.column]): \(error.reason); the output is incomplete")
+        }
+    }
+
+    /// A line for people, with the values that changed.
+    private func line(of change: ObjectChange) -> String {
+        let entity = change.entity.name == entity ? "" : " \(change.entity.name.visible)"
+        let key = change.key.map { "  \($0.shownText.visible)" } ?? ""
+        var parts: [String] = []
+        if let old = change.oldValues, let new = change.newValues {
+            for attribute in change.entity.attributes {
+                let (before, after) = (old[attribute.name] ?? .null, new[attribute.name] ?? .null)
+                if before != after {
+                    parts.append("\(attribute.name.visible): \(before.shownText.visible) → \(after.shownText.visible)")
+                }
+            }
+        }
+        let values = parts.isEmpty ? "" : "  " + parts.joined(separator: ", ")
+        return "\(change.kind)\(entity) #\(change.objectID.number)\(key)\(values)"
+    }
+}
