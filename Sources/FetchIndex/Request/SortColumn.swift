@@ -39,7 +39,11 @@ final class SortColumn {
 
     /// Appends the ascending bytes of the expression's value for a row.
     func append(_ expression: CompiledExpression, of row: borrowing RelatedRow, to key: inout [UInt8]) throws {
-        let value = try expression.value(of: row, as: type) ?? .null
+        append(try expression.value(of: row, as: type) ?? .null, to: &key)
+    }
+
+    /// Appends the ascending bytes of a value of the column's type.
+    func append(_ value: Value, to key: inout [UInt8]) {
         if let collator, case .string(let text) = value {
             let bytes = Array(text.utf8)
             collator.withSortKey(of: bytes.span.bytes) { OrderKey.appendBytes($0, as: .string, to: &key) }

@@ -15,6 +15,11 @@ extension FetchedOrder {
         return try withPublicErrors { try FetchedColumn(name, of: entities, in: reader.model) }
     }
 
+    /// The type of the first sort key; nil if the order has none.
+    package func typeOfFirstSortKey() throws -> ValueType? {
+        try withPublicErrors { try (builder.placer(of: entityNumber) as? RecordPlacer)?.first?.column.type }
+    }
+
     /// All attributes of the requested entity.
     package var attributeColumns: [FetchedColumn] {
         entity.attributes.indices.map { FetchedColumn(attribute: $0, of: entity) }

@@ -31,7 +31,7 @@ package struct OrderSection: Equatable, Sendable {
     }
 
     /// The section's value as an OrderKey.
-    var value: [UInt8] {
+    package var value: [UInt8] {
         valueLength == valueAndSummary.count ? valueAndSummary : Array(valueAndSummary[..<valueLength])
     }
 

@@ -23,7 +23,9 @@ struct FetchIndexTool: ParsableCommand {
                 subcommands: [ImportCommand.self, ApplyCommand.self, FollowCommand.self, ExportCommand.self]),
             CommandGroup(
                 name: "Fetch",
-                subcommands: [FetchCommand.self, ChangesCommand.self, WatchCommand.self, BookmarkCommand.self]),
+                subcommands: [
+                    FetchCommand.self, ChangesCommand.self, WatchCommand.self, BookmarkCommand.self, RankCommand.self,
+                ]),
             CommandGroup(name: "Cache", subcommands: [CacheCommand.self, RefreshCommand.self]),
             CommandGroup(name: "Model", subcommands: [ModelCommand.self]),
             CommandGroup(

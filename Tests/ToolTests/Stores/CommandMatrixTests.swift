@@ -45,6 +45,7 @@ import Testing
             "bookmark add": Case(arguments: ["mail"], onOther: .refused),
             "bookmark list": Case(arguments: [], onOther: .works),
             "bookmark delete": Case(arguments: ["mail"], onOther: .refused, onOwn: .fails),
+            "rank": Case(arguments: ["--cache", "by group", "--key", "item 1"], onOther: .works),
             "refresh": Case(arguments: [], onOther: .refused),
             "cache list": Case(arguments: [], onOther: .works),
             "cache show": Case(arguments: ["by group"], onOther: .works),

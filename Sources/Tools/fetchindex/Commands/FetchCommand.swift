@@ -58,6 +58,7 @@ struct FetchCommand: ParsableCommand {
             "Print the distinct values of an attribute with their numbers of rows, the most frequent first: short for --section KEY --section-order count --sections-only.",
             valueName: "key"))
     var distinct: String?
+    @OptionGroup var choice: RowChoice
     @Flag(help: "Instead of sections and rows, print the plan, and the numbers of rows read and matched.")
     var explain = false
     @Option(help: "A table for people, JSON for programs, or only rows as JSON lines, CSV or TSV.")
@@ -98,6 +99,15 @@ struct FetchCommand: ParsableCommand {
             throw ValidationError(
                 "--distinct is --section of its own: --section, --in-section and --columns cannot be used with it.")
         }
+        let choosesNoRows = explain || count || hasOnlySections
+        if !choice.isEmpty && (offset != 0 || limit != nil || choosesNoRows) {
+            throw ValidationError(
+                "--part, --sample and --percentile choose rows: other options that do cannot be used with them.")
+        }
+        if choice.part != nil && inSection != nil { throw ValidationError("--part is of all rows.") }
+        if choice.percentile != nil && (output.catalogue != nil || columns != nil) {
+            throw ValidationError("--percentile prints no rows: it needs --output table or json, and no --columns.")
+        }
         if cacheName == nil && (require != nil || timeout.seconds != nil) {
             throw ValidationError("--require and --timeout need --cache.")
         }
@@ -133,8 +143,12 @@ struct FetchCommand: ParsableCommand {
                 if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
                 return
             }
+            if choice.percentile != nil {
+                let sections = try range(of: order, definition).sections
+                return try PercentileReport(of: order, definition, sections, choice.percents()).print(asJSON: isJSON)
+            }
             let columns = try columns(of: order)
-            let range = try range(of: order, definition)
+            let range = try chosen(range(of: order, definition), order)
             // Looks for damage of the cache before anything is printed: a cache that is found damaged is rebuilt, and
             // this body is called again.
             try order.prove(sections: range.sections, rows: range.rows)
@@ -182,7 +196,8 @@ struct FetchCommand: ParsableCommand {
 
     /// The maximum number of rows to print; nil if all are printed.
     private var rowLimit: Int? {
-        hasOnlySections || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
+        if !choice.isEmpty { return nil }
+        return hasOnlySections || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
     }
 
     /// The number of rows from the order's first row to the last row to print; at least one more than the offset.
@@ -219,6 +234,11 @@ struct FetchCommand: ParsableCommand {
             rowOffset: offset, rowLimit: rowLimit)
     }
 
+    private func chosen(_ range: FetchedRange, _ order: FetchedOrder) throws -> FetchedRange {
+        let range = try choice.rowPart().map { FetchedRange(of: order, $0) } ?? range
+        return choice.sample.map { range.sampled($0, seed: choice.seed, order) } ?? range
+    }
+
     private func print(
         _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange,
         _ columns: [FetchedColumn]
@@ -227,7 +247,7 @@ struct FetchCommand: ParsableCommand {
             return try FetchSectionWriter(order: order, format: format, definition: definition).print(range.sections)
         }
         if let format = output.catalogue {
-            return try FetchRowWriter(order: order, format: format, columns: columns).print(range.rows)
+            return try FetchRowWriter(order: order, format: format, columns: columns).print(range)
         }
         if isJSON {
             let printer = FetchJSONPrinter(order: order, definition: definition, columns: columns)
@@ -238,6 +258,6 @@ struct FetchCommand: ParsableCommand {
         try printer.printSummary(outcome, range)
         if hasOnlySections { return }
         if definition.sectionKey != nil { Output.line("") }
-        try printer.printRows(range.rows, of: range.end.rows, hints: limit == nil)
+        try printer.printRows(range, hints: limit == nil && choice.isEmpty)
     }
 }

@@ -6,6 +6,8 @@ internal import FetchIndexInspection
 struct FetchedRange {
     let sections: Range<Int>
     let rows: Range<Int>
+    /// The rows of `rows` that are printed; nil if all of them are.
+    private(set) var sample: [Int]?
     /// The ends that the ranges would have without limits. Tables say how many more sections and rows are left.
     let end: (sections: Int, rows: Int)
 
@@ -24,6 +26,20 @@ struct FetchedRange {
         end = (index + 1, section.rowsBefore + section.count)
     }
 
+    /// Makes the range of all sections and of one of several equal parts of the rows.
+    init(of order: FetchedOrder, _ part: RowPart) {
+        sections = 0..<order.sectionCount
+        rows = order.rows(inPart: part.part - 1, of: part.count)
+        end = (order.sectionCount, rows.upperBound)
+    }
+
+    /// The range with only rows that are chosen by chance.
+    func sampled(_ count: Int, seed: UInt64, _ order: FetchedOrder) -> FetchedRange {
+        var range = self
+        range.sample = order.sample(count, seed: seed, inRows: rows)
+        return range
+    }
+
     private static func range(_ offset: Int, _ limit: Int?, _ count: Int) -> Range<Int> {
         let start = min(offset, count)
         return start..<start + min(limit ?? count, count - start)
@@ -31,6 +47,15 @@ struct FetchedRange {
 }
 
 extension FetchedOrder {
+    /// Calls the body with the rows of a range.
+    func forEachRow(of range: FetchedRange, _ body: (FetchedRow) throws -> Void) throws {
+        if let sample = range.sample {
+            for row in sample { try withRow(at: row, body) }
+        } else if !range.rows.isEmpty {
+            try forEachRow(from: range.rows.lowerBound, limit: range.rows.count, body)
+        }
+    }
+
     /// Returns the first section with a name or a title, compared by bytes, and the number of further sections with the
     /// same name: related objects, each with a section, can share a name. For an empty name that no section has,
     /// returns the section of null. Returns nil if no section is found. O(sections).
@@ -85,7 +110,7 @@ struct FetchJSONPrinter {
         Output.write(",\"sectionCount\":\(order.sectionCount),\"sections\":[")
         try printSections(range.sections)
         Output.write("],\"rows\":[")
-        try printRows(range.rows)
+        try printRows(range)
         Output.line("]}")
     }
 
@@ -135,8 +160,7 @@ struct FetchJSONPrinter {
 
     /// Prints rows as {"id":1,"row":0,"section":0,"values":{…}}, with values sorted by name. Rows of subentities begin
     /// with the member "entity".
-    private func printRows(_ range: Range<Int>) throws {
-        guard !range.isEmpty else { return }
+    private func printRows(_ range: FetchedRange) throws {
         let columns = columns.sorted { $0.name < $1.name }
         let members = columns.enumerated().map { place, column in
             var member = place == 0 ? [] : [UInt8(ascii: ",")]
@@ -145,7 +169,7 @@ struct FetchJSONPrinter {
         }
         var bytes: [UInt8] = []
         var isFirst = true
-        try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+        try order.forEachRow(of: range) { row in
             bytes.removeAll(keepingCapacity: true)
             bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
             isFirst = false
@@ -230,7 +254,7 @@ struct FetchTablePrinter {
         if case .integer(let number) = value { Numbers.grouped(Int(number)) } else { value.shownText }
     }
 
-    func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
+    func printRows(_ range: FetchedRange, hints: Bool) throws {
         // If a column of values is called "section", "row" or "entity", the table's own column of that name gets
         // another title.
         func title(_ name: String, _ other: String) -> String { columns.contains { $0.name == name } ? other : name }
@@ -244,25 +268,23 @@ struct FetchTablePrinter {
         let titles = SectionTitles(definition.sectionKey, order)
         var section = -1
         var name = ""
-        if !range.isEmpty {
-            try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
-                if row.path.section != section {
-                    section = row.path.section
-                    name = titles.title(try order.section(at: section).name)
-                }
-                table.begin()
-                table.add(name)
-                table.add(String(row.path.row))
-                if order.hasSubentities { table.add(row.entity.name) }
-                for column in columns {
-                    let isText = try row.text(of: column) { table.add($0) }
-                    if !isText { table.add(try row.value(of: column).shownText) }
-                }
-                table.end()
+        try order.forEachRow(of: range) { row in
+            if row.path.section != section {
+                section = row.path.section
+                name = titles.title(try order.section(at: section).name)
             }
+            table.begin()
+            table.add(name)
+            table.add(String(row.path.row))
+            if order.hasSubentities { table.add(row.entity.name) }
+            for column in columns {
+                let isText = try row.text(of: column) { table.add($0) }
+                if !isText { table.add(try row.value(of: column).shownText) }
+            }
+            table.end()
         }
         table.finish()
-        let left = end - range.upperBound
+        let left = range.end.rows - range.rows.upperBound
         if left > 0 && hints { Output.line("… \(Numbers.count(left, "more row")) (--limit, --offset)") }
     }
 }

@@ -30,26 +30,24 @@ struct FetchRowWriter {
     let format: CatalogueFormat
     let columns: [FetchedColumn]
 
-    func print(_ range: Range<Int>) throws {
+    func print(_ range: FetchedRange) throws {
         var place = "the header"
         do {
             var writer = try CatalogueWriter(format, columns: columns.map(\.name))
-            if !range.isEmpty {
-                try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
-                    place = "object \(row.id.number)"
-                    for column in columns {
-                        var fault: CatalogueWriter.Unwritable?
-                        let isText = try row.text(of: column) { text in
-                            do throws(CatalogueWriter.Unwritable) { try writer.append(text: text) } catch {
-                                fault = error
-                            }
+            try order.forEachRow(of: range) { row in
+                place = "object \(row.id.number)"
+                for column in columns {
+                    var fault: CatalogueWriter.Unwritable?
+                    let isText = try row.text(of: column) { text in
+                        do throws(CatalogueWriter.Unwritable) { try writer.append(text: text) } catch {
+                            fault = error
                         }
-                        if let fault { throw fault }
-                        if !isText { try writer.append(try row.value(of: column)) }
                     }
-                    try writer.endRow()
-                    try writer.writeOutPiece()
+                    if let fault { throw fault }
+                    if !isText { try writer.append(try row.value(of: column)) }
                 }
+                try writer.endRow()
+                try writer.writeOutPiece()
             }
             Output.bytes(writer.bytes)
             writer.warnOfEmptyTexts()

@@ -1,0 +1,83 @@
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// `rank`, and the options of `fetch` that choose rows by their ranks.
+@Suite struct RankCommandTests {
+    let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        let rows = (0..<100).map { "\($0),\($0 % 2),\($0 * 10)\n" }
+        let file = try tool.file("rows.csv", "code,kind,size\n" + rows.joined())
+        #expect(try tool.run("import", tool.store, file, "--entity", "Item", "--key", "code").status == 0)
+        for arguments in [["--cache", "all"], ["--section", "kind", "--cache", "by kind"]] {
+            #expect(try tool.run(["fetch", tool.store, "--sort", "size:desc"] + arguments).status == 0)
+        }
+    }
+
+    private func codes(_ arguments: String...) throws -> [Int] {
+        let result = try tool.run(["fetch", tool.store, "--columns", "code", "--output", "csv"] + arguments)
+        #expect(result.status == 0, "\(result.error)")
+        return result.output.split(separator: "\n").dropFirst().compactMap { Int($0) }
+    }
+
+    @Test func partsAreEqualAndComplete() throws {
+        let parts = try (1...3).map { try codes("--cache", "all", "--part", "\($0)/3") }
+        #expect(parts.map(\.count) == [34, 33, 33])
+        #expect(parts.flatMap { $0 } == (0..<100).reversed())
+        let sectioned = try codes("--cache", "by kind", "--part", "2/2")
+        #expect(sectioned.count == 50 && Set(sectioned.map { $0 % 2 }).count == 1)
+        for part in ["0/3", "4/3", "3", "a/b", "1/0"] {
+            #expect(try tool.run("fetch", tool.store, "--cache", "all", "--part", part).status == 2)
+        }
+    }
+
+    @Test func aSampleIsInOrder() throws {
+        let sample = try codes("--cache", "all", "--sample", "7", "--seed", "3")
+        #expect(sample.count == 7 && sample == sample.sorted(by: >))
+        #expect(try codes("--cache", "all", "--sample", "7", "--seed", "3") == sample)
+        #expect(try codes("--cache", "all", "--sample", "7", "--seed", "4") != sample)
+        #expect(Set(try codes("--cache", "by kind", "--in-section", "1", "--sample", "5").map { $0 % 2 }) == [1])
+        let table = try tool.run("fetch", tool.store, "--cache", "all", "--sample", "2").output
+        #expect(!table.contains("more row"), "\(table)")
+        let json = try tool.run("fetch", tool.store, "--cache", "all", "--sample", "2", "--output", "json")
+        #expect((json["rows"] as? [Any])?.count == 2)
+        #expect(try tool.run("fetch", tool.store, "--cache", "all", "--sample", "2", "--limit", "1").status == 2)
+    }
+
+    @Test func percentilesArePrintedForEachSection() throws {
+        #expect(
+            try tool.run("fetch", tool.store, "--cache", "all", "--percentile", "50,99,100").output
+                == "rows  50 %  99 %  100 %\n────  ────  ────  ─────\n 100   490   980    990\n")
+        let json = try tool.run("fetch", tool.store, "--cache", "by kind", "--percentile", "0,50", "--output", "json")
+        let sections = try #require(json["sections"] as? [[String: Any]])
+        #expect(
+            sections.map { $0["name"] as? String } == ["1", "0"]
+                || sections.map { $0["name"] as? String } == ["0", "1"])
+        #expect(sections.allSatisfy { $0["count"] as? Int == 50 })
+        let first = try tool.run(
+            "fetch", tool.store, "--cache", "by kind", "--percentile", "50", "--in-section", "1", "--output", "json")
+        #expect(first.output == #"{"sections":[{"count":50,"name":"1","percentiles":{"50":490}}]}"# + "\n")
+        #expect(try tool.run("fetch", tool.store, "--cache", "all", "--percentile", "101").status == 2)
+    }
+
+    @Test func aRankSaysHowManyStandBefore() throws {
+        func rank(_ arguments: String...) throws -> Tool.Result {
+            try tool.run(["rank", tool.store, "--cache"] + arguments)
+        }
+        #expect(try rank("all", "--key", "97").output == "2 of 100 rows come before it\n")
+        #expect(try rank("all", "--value", "970").output == "2 of 100 rows come before it, 1 has this value\n")
+        #expect(try rank("all", "--value", "975").output == "2 of 100 rows come before it, 0 have this value\n")
+        let sectioned = try rank("by kind", "--key", "96", "--output", "json").output
+        #expect(sectioned.contains(#""rowInSection":1,"#) && sectioned.contains(#""sectionName":"0""#), "\(sectioned)")
+        #expect(
+            try rank("by kind", "--value", "970", "--in-section", "1", "--output", "json").output
+                == #"{"before":1,"count":50,"equal":1}"# + "\n")
+        #expect(try rank("by kind", "--value", "970").status == 2)
+        #expect(try rank("all", "--value", "x").error.contains("\"x\" is not an integer"))
+        #expect(try rank("all", "--key", "1000").error.contains("there is no Item with code \"1000\""))
+        #expect(try rank("all").status == 2)
+        #expect(try rank("none", "--key", "1").error.contains("no cache \"none\""))
+    }
+}
