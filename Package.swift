@@ -174,7 +174,10 @@ let package = Package(
                 .ofTools("Mustache", package: "swift-mustache"),
             ],
             path: "Sources/Inspection/Report",
-            resources: ["report.mustache", "live.mustache", "store.mustache", "card.mustache", "report.css"].map {
+            resources: [
+                "report.mustache", "live.mustache", "store.mustache", "card.mustache", "changes.mustache",
+                "markdown.mustache", "report.css",
+            ].map {
                 .embedInCode("Templates/\($0)")
             },
             swiftSettings: strict),

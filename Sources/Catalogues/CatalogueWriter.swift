@@ -104,7 +104,7 @@ package struct CatalogueWriter {
         bytes.append(Self.quotation)
     }
 
-    private static func appendJSON(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+    static func appendJSON(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes.append(quotation)
         for byte in text {
             switch byte {
@@ -124,7 +124,7 @@ package struct CatalogueWriter {
 extension Value {
     /// Whether the value is written to JSON as a number or a boolean. A decimal isn't, because it may have more digits
     /// than readers of JSON preserve.
-    fileprivate var isJSONLiteral: Bool {
+    var isJSONLiteral: Bool {
         switch self {
         case .boolean, .integer: true
         case .double(let number): number.isFinite

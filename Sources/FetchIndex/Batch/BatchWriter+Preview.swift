@@ -37,6 +37,17 @@ public struct BatchPreview {
     }
 }
 
+extension BatchPreview {
+    /// Calls the body with the net change of each object of an entity and its subentities that the transaction would
+    /// make, as ``PersistentContainer/forEachChange(ofEntity:since:until:_:)`` does. O(k log n) for k changes. Throws
+    /// `StoreError`, and rethrows the body's errors.
+    public func forEachChange(ofEntity name: String, _ body: (ObjectChange) throws -> Void) throws {
+        try withPublicErrors {
+            try container.forEachChange(ofEntity: name, from: commit, to: writer.commit, in: writer, body)
+        }
+    }
+}
+
 /// An order as a transaction would leave it. Valid only within the body that got the transaction's ``BatchPreview``.
 public struct OrderPreview {
     /// The order after the transaction.

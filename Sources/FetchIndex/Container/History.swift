@@ -47,25 +47,32 @@ extension PersistentContainer {
         try withPublicErrors {
             let snapshot = try store.snapshot()
             let (first, last) = try (point.commit(in: snapshot), end?.commit(in: snapshot) ?? snapshot.commit)
-            let model = snapshot.model
-            let number = try model.number(of: name)
             guard try first >= snapshot.lastRewrite() else {
                 throw StoreError.modelMismatch(entity: name, "a migration has rewritten records since commit \(first)")
             }
-            for member in model.hierarchy(of: number) {
-                let entity = model.entities[member]
-                try snapshot.netChanges(of: member, from: first, to: last) { change in
-                    func values(_ record: [UInt8]?) throws -> [String: Value]? {
-                        try record.map { try entity.namedValues(of: $0.span.bytes) }
-                    }
-                    try body(
-                        ObjectChange(
-                            objectID: id(of: change.object, in: model),
-                            kind: change.old == nil ? .insert : change.new == nil ? .delete : .update, entity: entity,
-                            oldValues: values(change.old), newValues: values(change.new)))
-                }
-            }
+            try forEachChange(ofEntity: name, from: first, to: last, in: snapshot, body)
             return (first, last)
+        }
+    }
+
+    /// Calls the body with the net changes of objects between two commits in a reader's log.
+    func forEachChange(
+        ofEntity name: String, from first: UInt64, to last: UInt64, in reader: StoreReader,
+        _ body: (ObjectChange) throws -> Void
+    ) throws {
+        let model = reader.model
+        for member in try model.hierarchy(of: model.number(of: name)) {
+            let entity = model.entities[member]
+            try reader.netChanges(of: member, from: first, to: last) { change in
+                func values(_ record: [UInt8]?) throws -> [String: Value]? {
+                    try record.map { try entity.namedValues(of: $0.span.bytes) }
+                }
+                try body(
+                    ObjectChange(
+                        objectID: id(of: change.object, in: model),
+                        kind: change.old == nil ? .insert : change.new == nil ? .delete : .update, entity: entity,
+                        oldValues: values(change.old), newValues: values(change.new)))
+            }
         }
     }
 }

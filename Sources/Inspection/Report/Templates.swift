@@ -3,7 +3,7 @@ internal import Mustache
 
 /// The templates of the pages and their pieces.
 package enum Templates {
-    enum Name: String, CaseIterable { case report, live, store, card }
+    enum Name: String, CaseIterable { case report, live, store, card, changes, markdown }
 
     /// A template does not parse. That is a programming mistake, which the tests find.
     struct Malformed: Error { let name: String }
@@ -32,12 +32,29 @@ package enum Templates {
         return try MustacheTemplate(string: String(decoding: template, as: UTF8.self)).render(values)
     }
 
-    /// Registers the content type once; Mustache's registry is global.
-    private static let markup: Void = MustacheContentTypes.register(Markup(), named: "MARKUP")
+    /// Registers the content types once; Mustache's registry is global.
+    private static let markup: Void = {
+        MustacheContentTypes.register(Markup(), named: "MARKUP")
+        MustacheContentTypes.register(Markdown(), named: "MARKDOWN")
+    }()
 
     /// Escapes by scalars, not by characters: "<" followed by a combining mark is another character than "<".
     private struct Markup: MustacheContentType {
         func escapeText(_ text: String) -> String { SVG.escaped(text) }
+    }
+
+    /// Puts a backslash before each character that may be syntax (CommonMark 0.31, section 2.4).
+    private struct Markdown: MustacheContentType {
+        private static let syntax: Set<Unicode.Scalar> = Set(#"\`*_{}[]<>()#+!|~&^$"#.unicodeScalars)
+
+        func escapeText(_ text: String) -> String {
+            var escaped = String.UnicodeScalarView()
+            for scalar in text.unicodeScalars {
+                if Self.syntax.contains(scalar) { escaped.append("\\") }
+                escaped.append(scalar)
+            }
+            return String(escaped)
+        }
     }
 }
 
@@ -48,6 +65,8 @@ extension Templates.Name {
         case .live: PackageResources.live_mustache
         case .store: PackageResources.store_mustache
         case .card: PackageResources.card_mustache
+        case .changes: PackageResources.changes_mustache
+        case .markdown: PackageResources.markdown_mustache
         }
     }
 }

@@ -8,8 +8,8 @@ internal import FetchIndexTerminal
 /// links neither a server nor templates, whose libraries need all of Foundation: 50 MB.
 struct BrowseTool: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetchindex-browse", abstract: "The pages of `fetchindex browse` and `fetchindex report`.",
-        subcommands: [PageCommand.self, ReportCommand.self])
+        commandName: "fetchindex-browse", abstract: "The pages of `fetchindex browse`, `report` and `changes`.",
+        subcommands: [PageCommand.self, ReportCommand.self, ChangesCommand.self])
 }
 
 /// Exit codes: 0 done or interrupted, 2 wrong usage, 1 other errors.

@@ -25,6 +25,7 @@ struct FetchIndexTool: ParsableCommand {
                 name: "Fetch",
                 subcommands: [
                     FetchCommand.self, ChangesCommand.self, WatchCommand.self, BookmarkCommand.self, RankCommand.self,
+                    DiffCommand.self,
                 ]),
             CommandGroup(name: "Cache", subcommands: [CacheCommand.self, RefreshCommand.self]),
             CommandGroup(name: "Model", subcommands: [ModelCommand.self]),

@@ -46,6 +46,7 @@ import Testing
             "bookmark list": Case(arguments: [], onOther: .works),
             "bookmark delete": Case(arguments: ["mail"], onOther: .refused, onOwn: .fails),
             "rank": Case(arguments: ["--cache", "by group", "--key", "item 1"], onOther: .works),
+            "diff": Case(arguments: [rows, "--entity", "Item", "--key", "key"], onOther: .works),
             "refresh": Case(arguments: [], onOther: .refused),
             "cache list": Case(arguments: [], onOther: .works),
             "cache show": Case(arguments: ["by group"], onOther: .works),

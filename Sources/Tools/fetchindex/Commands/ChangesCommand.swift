@@ -46,13 +46,16 @@ struct ChangesCommand: ParsableCommand {
     @Flag(help: "Move the bookmark of --since to the printed state, once the output is written.") var advance = false
     @Flag(help: "Print only the numbers of changed rows, by section.") var summary = false
     @Flag(help: "Exit with code 3 if nothing has changed.") var ifChanged = false
-    @Option(help: "A table for people, JSON for programs, or only the changed rows as JSON lines, CSV or TSV.")
-    var output = FetchFormat.table
+    @Option(help: "In html and markdown, the maximum number of rows of each kind, and of sections.") var limit = 100
+    @Option(
+        help: "A table for people, JSON for programs, only the changed rows as JSON lines, CSV or TSV, or a report.")
+    var output = ChangesFormat.table
 
     func validate() throws {
         if advance, bookmark == nil { throw ValidationError("--advance moves a bookmark, which --since must name.") }
         if until != nil && since == nil { throw ValidationError("--until needs --since.") }
-        if summary && output.catalogue != nil { throw ValidationError("A summary is a table or JSON.") }
+        if summary && output != .table && output != .json { throw ValidationError("A summary is a table or JSON.") }
+        if limit < 0 { throw ValidationError("--limit must not be negative.") }
         guard cacheName == nil else { return }
         if entity == nil || since == nil {
             throw ValidationError("Pass --cache with a cache's name, or --entity and --since.")
@@ -84,7 +87,7 @@ struct ChangesCommand: ParsableCommand {
     private func printObjects(
         of entity: String, since point: StorePoint, in container: PersistentContainer
     ) throws -> Bool {
-        let report = try ObjectChangeReport(entity: entity, as: output)
+        let report = try ObjectChangeReport(entity: entity, as: output, most: limit)
         do {
             let (first, last) = try container.forEachChange(
                 ofEntity: entity, since: point, until: until, report.print)
@@ -133,7 +136,7 @@ struct ChangesCommand: ParsableCommand {
                 let details = ChangeDetails(definition, end, since: first, withValues: output != .table)
                 let report = ChangeReport(change, ContinuousClock.now - start, details)
                 bar.finish()
-                let isKnown = try print(report, of: cacheName, end, change)
+                let isKnown = try print(report, of: cacheName, definition, end, change, since: first, in: container)
                 try Output.settle()
                 try move(from: first, to: last, in: container)
                 if !isKnown { throw Failure() }
@@ -165,7 +168,7 @@ struct ChangesCommand: ParsableCommand {
                 bar.finish()
                 var change = ResultsChange()
                 if case .caughtUp(let found) = order.outcome { change = found }
-                isKnown = try print(report, of: cacheName, order, change)
+                isKnown = try print(report, of: cacheName, definition, order, change, since: nil, in: container)
                 // The cache is caught up after this body returns.
                 try Output.settle()
                 isPrinted = true
@@ -181,13 +184,14 @@ struct ChangesCommand: ParsableCommand {
     /// Prints the report. If the format has only rows and the changes are unknown, prints an error instead, and returns
     /// false.
     private func print(
-        _ report: ChangeReport, of cacheName: String, _ order: FetchedOrder, _ change: ResultsChange
+        _ report: ChangeReport, of cacheName: String, _ definition: OrderDefinition, _ order: FetchedOrder,
+        _ change: ResultsChange, since first: UInt64?, in container: PersistentContainer
     ) throws -> Bool {
         if summary, report.isKnown {
             try report.summary(of: change, order).print(ofCache: cacheName, asJSON: output == .json)
             return true
         }
-        guard let format = output.catalogue else {
+        guard output.catalogue != nil || output.isReport else {
             try printWhole(report)
             return true
         }
@@ -196,7 +200,16 @@ struct ChangesCommand: ParsableCommand {
                 "\(report.outcome.sentence): the changes of \"\(cacheName)\" are unknown; fetch its rows again")
             return false
         }
-        try report.printRows(as: format)
+        if let format = output.catalogue {
+            try report.printRows(as: format)
+        } else {
+            let span = first.map { "from commit \(Numbers.grouped(Int(clamping: $0))) to " } ?? "until "
+            var document = ChangeDocument(
+                title: cacheName.visible, subtitle: "\(span)commit \(Numbers.grouped(Int(clamping: order.commit)))",
+                most: limit)
+            try document.add(change, order, definition, since: first, in: container)
+            try document.print(as: output)
+        }
         return true
     }
 

@@ -81,6 +81,11 @@ struct ImportCommand: ParsableCommand {
     var replaceLimit = 50
     @OptionGroup var review: ReviewOptions
     @Option(
+        help: ArgumentHelp(
+            "Write the changes that the import makes to a file, as JSON lines for `apply`. The import is then one transaction.",
+            valueName: "file"), completion: .file())
+    var deltaOut: String?
+    @Option(
         name: .customLong("cache"),
         help: "In a dry run, a cache of an order whose changes are printed; may be repeated.")
     var cacheNames: [String] = []
@@ -139,6 +144,7 @@ struct ImportCommand: ParsableCommand {
         Descriptors.raiseLimit()
         let start = ContinuousClock.now
         var review: TransactionReview?
+        let delta = try deltaOut.map { try ExportFile(at: $0) }
         let outcome = try outcome(of: request()) { container in
             let printers = try cacheNames.map { name in
                 let options = try RequestOptions.parse([])
@@ -146,10 +152,29 @@ struct ImportCommand: ParsableCommand {
                 return BatchPrinter(container, definition, options, cacheName: name, isJSON: output.isJSON)
             }
             review = try self.review.review(printers, of: entity, in: container)
-            return self.review.dryRun ? review?.preview : review?.require
+            if review == nil && delta == nil { return nil }
+            let model = try container.model()
+            return { preview in
+                if self.review.dryRun { try review?.preview(preview) } else { try review?.require(preview) }
+                if let delta { try writeDelta(of: preview, model, to: delta) }
+            }
         }
+        try delta?.keep()
         try printReport(Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
         try review?.end()
+    }
+
+    /// Writes the changes of the transaction to a file.
+    private func writeDelta(of preview: BatchPreview, _ model: Model, to file: ExportFile) throws {
+        let key = key ?? model.entity(named: entity)?.attributes.first(where: \.isUnique)?.name
+        var writer = DeltaWriter(key: key)
+        try preview.forEachChange(ofEntity: entity) { change in
+            writer.append(change)
+            guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
+            try file.write(writer.bytes)
+            writer.removeWritten()
+        }
+        try file.write(writer.bytes)
     }
 
     private func outcome(

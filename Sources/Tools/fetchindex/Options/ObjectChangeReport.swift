@@ -31,12 +31,15 @@ final class ObjectChangeReport {
     private static let columns = ["kind", "id", "key", "entity", "old", "new"]
 
     private let entity: String
-    private let format: FetchFormat
+    private let format: ChangesFormat
+    private var document: ChangeDocument
     private var writer: CatalogueWriter?
     private(set) var count = 0
 
-    init(entity: String, as format: FetchFormat) throws {
+    /// `most` is the maximum number of objects of each kind in HTML and Markdown.
+    init(entity: String, as format: ChangesFormat, title: String? = nil, most: Int) throws {
         (self.entity, self.format) = (entity, format)
+        document = ChangeDocument(title: title ?? entity.visible, subtitle: "", most: most)
         if let table = format.catalogue, table != .jsonl { writer = try CatalogueWriter(table, columns: Self.columns) }
         if format == .json { Output.write("{\"rows\":[") }
     }
@@ -48,12 +51,19 @@ final class ObjectChangeReport {
         case .json: try Output.write((count == 1 ? "" : ",") + Output.json(Row(change)))
         case .jsonl: try Output.jsonLine(Row(change))
         case .csv, .tsv: try write(Row(change))
+        case .html, .markdown: document.add(change)
         }
     }
 
     /// Prints the end, once all changes between two commits are printed.
-    func end(since first: UInt64, until last: UInt64) throws {
+    func end(since first: UInt64, until last: UInt64, subtitle: String? = nil) throws {
         switch format {
+        case .html, .markdown:
+            document.end(
+                subtitle: subtitle
+                    ?? "from commit \(Numbers.grouped(Int(clamping: first))) to commit \(Numbers.grouped(Int(clamping: last)))"
+            )
+            try document.print(as: format)
         case .table: if count == 0 { Output.line("no changes") }
         case .json:
             let points = try Output.json(Points(entity: entity, since: first, until: last))

@@ -1,0 +1,245 @@
+internal import ArgumentParser
+internal import FetchIndex
+internal import FetchIndexCatalogues
+internal import FetchIndexEssentials
+internal import FetchIndexInspection
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+internal import FetchIndexTerminal
+
+struct DiffCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Print what changed between two catalogues: files, or entities of stores.",
+        discussion: """
+            Rows with the same key are compared. Both catalogues are loaded into a temporary store, so nothing else is \
+            changed. With --section, --sort or --where, the changes are those of that order, with places; otherwise those of \
+            the rows alone.
+
+            jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it.
+
+            Example: fetchindex diff monday.csv tuesday.csv --key isbn --output markdown
+            """)
+
+    @Argument(help: "The first catalogue: a file, as for `import`, or a store's folder.", completion: .file())
+    var first: String
+    @Argument(help: "The second catalogue.", completion: .file()) var second: String
+    @Option(help: "The unique column that identifies rows; for a store, by default its first unique attribute.")
+    var key: String?
+    @Option(help: "The entity of a store; by default its only one. Also the name of a file's rows.") var entity: String?
+    @Option(help: "Types of columns, as in `import`; by default inferred from the first catalogue.") var types: String?
+    @Option(help: "The files' format: csv, tsv or jsonl; by default derived from their names.")
+    var format: CatalogueFormat?
+    @Option(parsing: .unconditional, help: "The separator of CSV fields, as in `import`.") var delimiter: String?
+    @OptionGroup var lists: ListsOption
+    @OptionGroup var request: RequestOptions
+    @Flag(help: "Print only the numbers of changed rows, by section. Needs --section, --sort or --where.")
+    var summary = false
+    @Flag(help: "Exit with code 3 if nothing has changed.") var ifChanged = false
+    @Option(help: "In html and markdown, the maximum number of rows of each kind, and of sections.") var limit = 100
+    @OptionGroup var threads: ThreadsOption
+    @Option(help: "A table for people, JSON for programs, JSON lines for `apply`, CSV or TSV, or a report.")
+    var output = ChangesFormat.table
+
+    func validate() throws {
+        if limit < 0 { throw ValidationError("--limit must not be negative.") }
+        if summary && (request.isEmpty || output != .table && output != .json) {
+            throw ValidationError("A summary is a table or JSON of an order: pass --section, --sort or --where.")
+        }
+        if !request.isEmpty && output.catalogue != nil {
+            throw ValidationError("The changes of an order are a table, JSON or a report.")
+        }
+        if first == CatalogueInput.standardInput && second == CatalogueInput.standardInput {
+            throw ValidationError("Standard input can be read only once.")
+        }
+    }
+
+    /// A catalogue, as a file that `import` reads.
+    private struct Source {
+        let path: String
+        let format: CatalogueFormat?
+        var key: String?
+        var types: String?
+        /// The columns; nil if they aren't known before the file is read.
+        var columns: [String]?
+    }
+
+    func run() throws {
+        Descriptors.raiseLimit()
+        let exports = TemporaryExports()
+        let sources = try [first, second].map { try source($0, exports) }
+        guard let key = key ?? sources.lazy.compactMap(\.key).first else {
+            throw ValidationError("Pass --key with the unique column that identifies rows.")
+        }
+        let container = try PersistentContainer(temporaryWith: Model())
+        let name = entity ?? "Row"
+        let bar = ProgressBar("loading")
+        for (index, source) in sources.enumerated() {
+            var request = ImportRequest(
+                store: container.path, files: [source.path], format: try format(of: source), entity: name)
+            request.key = key
+            request.isDatabase = isDatabase(source)
+            request.types = try GivenTypes(option: types ?? source.types ?? "")
+            request.delimiter = try delimiter.map { try CatalogueInput.delimiter(option: $0, request.format) }
+            request.areListsText = lists.listsAsText
+            request.threads = threads.count
+            if index == 1 {
+                request.types = try GivenTypes(option: "")
+                request.addsColumns = true
+                request.mostDeleted = 100
+            }
+            do {
+                _ = try CatalogueImport(request).run { bar.show(rows: $0, fraction: $1) }
+            } catch let error as ImportStopped {
+                throw Failure("\(error.cause)\(index == 1 ? "; --types gives both catalogues the same types" : "")")
+            } catch let error as ImportError { throw error.asTold }
+            if index == 0 { try container.setBookmark(named: Self.start) }
+        }
+        bar.finish()
+        try warnOfMissingColumns(sources, container, name)
+        let isEmpty = try request.isEmpty ? printRows(of: name, key, container) : printOrder(of: name, container)
+        if ifChanged, isEmpty { throw NothingChanged() }
+    }
+
+    private static let start = "first"
+
+    /// Returns a file as it is, and the entity of a store as a file with its records.
+    private func source(_ path: String, _ exports: TemporaryExports) throws -> Source {
+        guard (try? Folder.kind(at: path)) == .folder else { return Source(path: path, format: format) }
+        let container = try PersistentContainer(storeAt: path, isReadOnly: true, threads: threads.count)
+        let stored = try container.model().entity(orOnly: entity)
+        let file = try exports.write(stored, of: container)
+        let types = stored.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
+        return Source(
+            path: file, format: .jsonl, key: stored.attributes.first(where: \.isUnique)?.name,
+            types: types.joined(separator: ","), columns: stored.attributes.map(\.name))
+    }
+
+    private func isDatabase(_ source: Source) -> Bool {
+        source.format == nil && CatalogueFormat.isDatabase(path: source.path)
+    }
+
+    private func format(of source: Source) throws -> CatalogueFormat {
+        if isDatabase(source) { return .csv }
+        if let format = source.format ?? CatalogueFormat(path: source.path) { return format }
+        if delimiter != nil { return .csv }
+        throw ValidationError(
+            "The name \(source.path) does not show the file's format; pass --format csv, tsv or jsonl.")
+    }
+
+    private func printRows(of name: String, _ key: String, _ container: PersistentContainer) throws -> Bool {
+        if output == .jsonl {
+            var writer = DeltaWriter(key: key)
+            try container.forEachChange(ofEntity: name, since: .bookmark(Self.start)) { change in
+                writer.append(change)
+                guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
+                Output.bytes(writer.bytes)
+                writer.removeWritten()
+                try Output.flush()
+            }
+            Output.bytes(writer.bytes)
+            return writer.count == 0
+        }
+        let report = try ObjectChangeReport(entity: name, as: output, title: title, most: limit)
+        let (first, last) = try container.forEachChange(
+            ofEntity: name, since: .bookmark(Self.start), report.print)
+        try report.end(since: first, until: last, subtitle: subtitle)
+        return report.count == 0
+    }
+
+    private func printOrder(of name: String, _ container: PersistentContainer) throws -> Bool {
+        let definition = try request.definition(of: name)
+        let bar = ProgressBar("sorting")
+        let start = ContinuousClock.now
+        return try container.withOrder(
+            definition, request.orderOptions(cacheName: nil, bar, author: "diff")
+        ) { (order: FetchedOrder) in
+            let first = try order.commit(of: .bookmark(Self.start))
+            let change = try order.changes(since: .commit(first))
+            bar.finish()
+            if output.isReport {
+                var document = ChangeDocument(title: title, subtitle: subtitle, most: limit)
+                try document.add(change, order, definition, since: first, in: container)
+                try document.print(as: output)
+                return change.isEmpty
+            }
+            let details = ChangeDetails(definition, order, since: first, withValues: output == .json)
+            let report = ChangeReport(change, ContinuousClock.now - start, details)
+            if summary {
+                try report.summary(of: change, order).print(ofCache: title, asJSON: output == .json)
+            } else if output == .json {
+                try report.printJSON()
+            } else {
+                try report.printLines()
+            }
+            return change.isEmpty
+        }
+    }
+
+    private var title: String { "\(Self.name(of: first)) → \(Self.name(of: second))" }
+
+    private var subtitle: String {
+        let parts = [("where", request.predicate), ("section", request.section), ("sort", request.sort)]
+        return parts.compactMap { name, text in text.map { "\(name) \($0.visible)" } }.joined(separator: ", ")
+    }
+
+    private static func name(of path: String) -> String {
+        String(path.split(separator: "/").last ?? "").visible
+    }
+
+    /// Says which columns only one of the catalogues has: they look like values that all rows lack, or keep.
+    private func warnOfMissingColumns(
+        _ sources: [Source], _ container: PersistentContainer, _ name: String
+    ) throws {
+        guard let known = try container.model().entity(named: name)?.attributes.map(\.name) else { return }
+        guard let columns = try sources[1].columns ?? columns(of: sources[1]) else { return }
+        let lost = known.filter { !columns.contains($0) }
+        if !lost.isEmpty {
+            Output.error(
+                "\(Self.name(of: second)) lacks \(Numbers.count(lost.count, "column")): "
+                    + "\(lost.map(\.visible).joined(separator: ", ")); their values count as unchanged")
+        }
+    }
+
+    private func columns(of source: Source) throws -> [String]? {
+        if source.path == CatalogueInput.standardInput { return nil }
+        var input = try CatalogueInput.opening(source.path)
+        let format = try format(of: source)
+        input.delimiter = try delimiter.map { try CatalogueInput.delimiter(option: $0, format) }
+        return format == .jsonl || isDatabase(source) ? nil : try format.open(input).columns
+    }
+}
+
+/// Files with the records of stores, in a temporary folder that is removed at the end.
+private final class TemporaryExports {
+    private let folder = FileManager.default.temporaryDirectory.path + "/fetchindex-diff-" + UUID().uuidString
+    private var count = 0
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Writes an entity's records, and returns the path of the file.
+    func write(_ entity: Entity, of container: PersistentContainer) throws -> String {
+        count += 1
+        let path = "\(folder)/\(count).jsonl"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let file = try ExportFile(at: path)
+        var writer = try CatalogueWriter(.jsonl, columns: entity.attributes.map(\.name))
+        var definition = OrderDefinition(entity: entity.name)
+        definition.includesSubentities = false
+        try container.withOrder(definition, .init()) { (order: FetchedOrder) in
+            try order.forEachRow { row in
+                for index in entity.attributes.indices {
+                    let isText = try row.text(at: index) { try writer.append(text: $0) }
+                    if !isText { try writer.append(try row.value(at: index)) }
+                }
+                try writer.endRow()
+                guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
+                try file.write(writer.bytes)
+                writer.removeWritten()
+            }
+        }
+        try file.write(writer.bytes)
+        try file.keep()
+        return path
+    }
+}

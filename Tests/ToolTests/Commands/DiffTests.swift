@@ -1,0 +1,132 @@
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// `diff`, `import --delta-out`, and the reports of changes.
+@Suite struct DiffTests {
+    private static let columns = "code,name,size,day\n"
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    /// Writes a catalogue of random rows. Texts need quotation marks, empty fields are null.
+    private func catalogue(_ name: String, _ random: inout SeededGenerator) throws -> String {
+        let names = ["a", "ä, \"b\"", "", "\"\"", "<i>|*x*</i>", "\t"]
+        var rows = ""
+        for code in 0..<60 where Int.random(in: 0..<4, using: &random) > 0 {
+            let name = names.randomElement(using: &random) ?? ""
+            let quoted =
+                name.isEmpty || name == "\"\""
+                ? name
+                : "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+            let size = Bool.random(using: &random) ? "" : "\(Int.random(in: 0..<3, using: &random)).5"
+            rows += "\(code),\(quoted),\(size),2026-01-0\(Int.random(in: 1...3, using: &random))\n"
+        }
+        return try tool.file(name, Self.columns + rows)
+    }
+
+    private func store(_ name: String, _ file: String) throws -> String {
+        let store = tool.folder.path + "/" + name
+        let result = try tool.run(
+            "import", store, file, "--entity", "Row", "--key", "code", "--types",
+            "name:string,size:decimal,day:date")
+        #expect(result.status == 0, "\(result.error)")
+        return store
+    }
+
+    private func rows(_ store: String) throws -> String {
+        try tool.run("export", store, "--entity", "Row", "--sort", "code").output
+    }
+
+    /// The differences of two catalogues, applied to the first one, give the second one; so does the delta of an import.
+    @Test(arguments: 0..<6 as Range<UInt64>) func differencesLeadFromOneCatalogueToTheOther(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let (first, second) = (try catalogue("a.csv", &random), try catalogue("b.csv", &random))
+        let wanted = try rows(store("b", second))
+        let diff = try tool.run("diff", first, second, "--key", "code", "--output", "jsonl")
+        #expect(diff.status == 0, "\(diff.error)")
+        let a = try store("a", first)
+        let applied = try tool.run("apply", a, try tool.file("diff.jsonl", diff.output))
+        #expect(applied.status == 0, "seed \(seed): \(applied.error)")
+        #expect(try rows(a) == wanted, "seed \(seed)")
+        // A store instead of a file.
+        #expect(try tool.run("diff", a, tool.folder.path + "/b", "--if-changed").status == 3, "seed \(seed)")
+
+        let (c, d) = (try store("c", first), try store("d", first))
+        let delta = tool.folder.path + "/delta.jsonl"
+        let imported = try tool.run(
+            "import", c, second, "--entity", "Row", "--key", "code", "--replace", "--replace-limit", "100",
+            "--delta-out",
+            delta)
+        #expect(imported.status == 0, "\(imported.error)")
+        #expect(try tool.run("apply", d, delta).status == 0)
+        #expect(try rows(c) == wanted && rows(d) == wanted, "seed \(seed)")
+    }
+
+    @Test func aRefusedImportLeavesNoDelta() throws {
+        let (first, second) = (try tool.file("a.csv", "code\n1\n2\n"), try tool.file("b.csv", "code\n1\n"))
+        let store = tool.folder.path + "/store"
+        #expect(try tool.run("import", store, first, "--entity", "Row", "--key", "code").status == 0)
+        let delta = tool.folder.path + "/delta.jsonl"
+        let arguments = [
+            "import", store, second, "--entity", "Row", "--key", "code", "--replace", "--delta-out", delta,
+        ]
+        #expect(try tool.run(arguments + ["--rule", "deleted at most 0"]).status == 1)
+        #expect(!FileManager.default.fileExists(atPath: delta))
+        #expect(try tool.run(arguments + ["--dry-run"]).status == 0)
+        #expect(try String(contentsOfFile: delta, encoding: .utf8) == "{\"op\":\"delete\",\"key\":2}\n")
+    }
+
+    @Test func anOrderGivesPlaces() throws {
+        let first = try tool.file("a.csv", "code,kind,size\n1,x,1\n2,x,2\n3,y,3\n")
+        let second = try tool.file("b.csv", "code,kind,size\n1,x,9\n3,z,3\n4,z,4\n")
+        let order = ["diff", first, second, "--key", "code", "--section", "kind", "--sort", "size"]
+        let lines = try tool.run(order).output
+        #expect(
+            lines.contains("section delete from 1  y\n") && lines.contains("row delete from 0:1  #2  2\n"), "\(lines)")
+        let summary = try tool.run(order + ["--summary"]).output
+        #expect(summary.hasPrefix("a.csv → b.csv:\n3 rows: 1 inserted, 1 deleted, 1 moved, 1 updated\n"), "\(summary)")
+        #expect(try tool.run(order + ["--output", "csv"]).status == 2)
+        #expect(try tool.run("diff", first, first, "--key", "code", "--if-changed").status == 3)
+        #expect(try tool.run("diff", first, second).status == 2)
+        let lacking = try tool.run("diff", first, try tool.file("c.csv", "code,kind\n1,x\n2,x\n3,y\n"), "--key", "code")
+        #expect(lacking.output == "no changes\n" && lacking.error.contains("c.csv lacks 1 column: size"))
+        let other = try tool.run("diff", first, try tool.file("d.csv", "code,kind,size\n1,x,big\n"), "--key", "code")
+        #expect(other.status == 1 && other.error.contains("--types gives both catalogues the same types"))
+    }
+
+    /// The texts of rows mustn't become syntax of the page.
+    @Test func reportsEscapeTexts() throws {
+        let first = try tool.file("a.csv", "code,name\n1,old\n2,b\n")
+        let second = try tool.file("b.csv", "code,name\n1,<script>*|x|*\n3,c\n")
+        let markdown = try tool.run("diff", first, second, "--key", "code", "--output", "markdown")
+        #expect(markdown.status == 0, "\(markdown.error)")
+        #expect(markdown.output.hasPrefix("# a.csv → b.csv\n"), "\(markdown.output)")
+        #expect(markdown.output.contains("\n1 inserted, 1 deleted, 1 updated\n"), "\(markdown.output)")
+        #expect(markdown.output.contains(#"  - name: old → \<script\>\*\|x\|\*"#), "\(markdown.output)")
+        let html = try tool.run("diff", first, second, "--key", "code", "--output", "html").output
+        #expect(html.contains("name: <del>old</del> → <ins>&lt;script&gt;*|x|*</ins>"), "\(html)")
+        #expect(!html.contains("<script"))
+    }
+
+    @Test func theReportOfAChangeIsLimited() throws {
+        let file = try tool.file("a.csv", "code,kind\n" + (0..<30).map { "\($0),\($0 % 10)\n" }.joined())
+        #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "code").status == 0)
+        #expect(try tool.run("fetch", tool.store, "--section", "kind", "--sort", "code", "--cache", "c").status == 0)
+        #expect(try tool.run("bookmark", "add", tool.store, "mail").status == 0)
+        let deletions = try tool.file("d.txt", (0..<30).filter { $0 % 10 < 5 }.map { "\($0)\n" }.joined())
+        #expect(try tool.run("apply", tool.store, "--deletes", deletions).status == 0)
+        let changes = ["changes", tool.store, "--cache", "c", "--output", "markdown", "--limit", "3"]
+        let report = try tool.run(changes + ["--since", "mail", "--advance"])
+        #expect(report.output.contains("\nfrom commit 1 to commit 2\n"), "\(report.error)")
+        #expect(report.output.contains("\n30 rows → 15: 15 deleted\n") && report.output.contains("and 2 more sections"))
+        #expect(report.output.contains("\n## 15 deleted\n") && report.output.contains("\nand 12 more\n"))
+        #expect(report.output.components(separatedBy: "\n- **").count == 4, "\(report.output)")
+        // The bookmark has moved.
+        #expect(try tool.run(changes + ["--since", "mail"]).output.contains("15 rows, no changes"))
+        #expect(try tool.run(changes).output.contains("15 deleted"))
+        #expect(try tool.run(changes + ["--if-changed"]).status == 3)
+        let objects = ["changes", tool.store, "--entity", "Row", "--since", "1", "--output", "html"]
+        #expect(try tool.run(objects).output.contains("<p>15 deleted</p>"))
+    }
+}
