@@ -17,19 +17,19 @@ package struct DeltaWriter {
     /// Writes all values of an inserted object, and the changed values of an updated one. Writes nothing if only
     /// relationships have changed.
     package mutating func append(_ change: ObjectChange) {
-        let (old, new) = (change.oldValues ?? [:], change.newValues ?? [:])
-        let changed = change.entity.attributes.map(\.name).filter { name in
-            change.kind == .insert ? new[name] != nil : new[name] != old[name]
+        let (old, new) = (change.oldValues, change.newValues)
+        let attributes = change.entity.attributes
+        let written = attributes.indices.filter { index in
+            guard attributes[index].derivation == nil else { return false }
+            return old == nil || old?[index] != new?[index]
         }
-        let derived = Set(change.entity.attributes.filter { $0.derivation != nil }.map(\.name))
-        let written = changed.filter { !derived.contains($0) }
         if change.kind == .update && written.isEmpty { return }
         count += 1
         bytes += #"{"op":""#.utf8
         bytes += "\(change.kind)".utf8
         bytes.append(UInt8(ascii: "\""))
         // The key before the change. An insertion without a unique attribute has none.
-        let unique = key.map { (change.oldValues ?? change.newValues)?[$0] ?? Value.null }
+        let unique = attributes.firstIndex { $0.name == key }.flatMap { (old ?? new)?[$0] }
         let number = change.kind == .insert ? nil : Value.integer(Int64(change.objectID.number))
         if let key = key == nil ? number : unique {
             bytes += #","key":"#.utf8
@@ -37,18 +37,18 @@ package struct DeltaWriter {
         }
         if change.kind != .delete {
             bytes += #","values":"#.utf8
-            append(new, of: written)
+            append(new ?? [], of: attributes, written)
         }
         bytes += "}\n".utf8
     }
 
-    private mutating func append(_ values: [String: Value], of names: [String]) {
+    private mutating func append(_ values: [Value], of attributes: [AttributeDescription], _ written: [Int]) {
         bytes.append(UInt8(ascii: "{"))
-        for (index, name) in names.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            append(.string(name))
+        for index in written where values.indices.contains(index) {
+            if index != written.first { bytes.append(UInt8(ascii: ",")) }
+            append(.string(attributes[index].name))
             bytes.append(UInt8(ascii: ":"))
-            append(values[name] ?? .null)
+            append(values[index])
         }
         bytes.append(UInt8(ascii: "}"))
     }

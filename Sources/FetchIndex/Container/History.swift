@@ -23,10 +23,10 @@ public struct ObjectChange: Sendable {
     public let kind: ChangeKind
     /// The object's entity: the one that was asked for, or a subentity.
     public let entity: Entity
-    /// The values before, by attribute; nil for an inserted object.
-    public let oldValues: [String: Value]?
-    /// The values after, by attribute; nil for a deleted object.
-    public let newValues: [String: Value]?
+    /// The values before, in the order of the entity's attributes; nil for an inserted object.
+    public let oldValues: [Value]?
+    /// The values after, in the order of the entity's attributes; nil for a deleted object.
+    public let newValues: [Value]?
 }
 
 extension PersistentContainer {
@@ -64,8 +64,8 @@ extension PersistentContainer {
         for member in try model.hierarchy(of: model.number(of: name)) {
             let entity = model.entities[member]
             try reader.netChanges(of: member, from: first, to: last) { change in
-                func values(_ record: [UInt8]?) throws -> [String: Value]? {
-                    try record.map { try entity.namedValues(of: $0.span.bytes) }
+                func values(_ record: [UInt8]?) throws -> [Value]? {
+                    try record.map { try entity.values(of: $0.span.bytes) }
                 }
                 try body(
                     ObjectChange(

@@ -125,7 +125,7 @@ extension FetchedOrder {
 extension ObjectChange {
     /// The value of the first unique attribute, after the change or before a deletion; nil if the entity has none.
     package var key: Value? {
-        entity.attributes.first(where: \.isUnique).flatMap { (newValues ?? oldValues)?[$0.name] }
+        entity.attributes.firstIndex(where: \.isUnique).flatMap { (newValues ?? oldValues)?[$0] }
     }
 }
 
@@ -136,7 +136,7 @@ extension Entity {
         return try RecordView(record, of: self).value(at: attributeSlots[index], as: attributes[index].type)
     }
 
-    func namedValues(of record: RawSpan) throws -> [String: Value] {
+    fileprivate func namedValues(of record: RawSpan) throws -> [String: Value] {
         Dictionary(zip(attributes.map(\.name), try values(of: record))) { first, _ in first }
     }
 }

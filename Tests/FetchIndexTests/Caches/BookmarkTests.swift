@@ -114,20 +114,17 @@ import Testing
             }
             states.append(state)
         }
-        func values(_ named: [String: Value]?) -> [Value]? {
-            named.map { [$0["group"] ?? .null, $0["size"] ?? .null] }
-        }
         for first in states.indices {
             let last = Int.random(in: first..<states.count, using: &random)
             var state = states[first]
             let points = try store.container.forEachChange(
                 ofEntity: "Item", since: .commit(UInt64(first)), until: .commit(UInt64(last))
             ) { change in
-                #expect(values(change.oldValues) == state[change.objectID])
-                #expect(values(change.oldValues) != values(change.newValues))
+                #expect(change.oldValues == state[change.objectID])
+                #expect(change.oldValues != change.newValues)
                 #expect((change.kind == .insert) == (change.oldValues == nil))
                 #expect((change.kind == .delete) == (change.newValues == nil))
-                state[change.objectID] = values(change.newValues)
+                state[change.objectID] = change.newValues
             }
             #expect(points.first == UInt64(first) && points.last == UInt64(last))
             #expect(state == states[last], "seed \(seed), from \(first) to \(last)")

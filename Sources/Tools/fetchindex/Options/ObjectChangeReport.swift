@@ -17,8 +17,8 @@ final class ObjectChangeReport {
         init(_ change: ObjectChange) {
             (kind, id, entity) = ("\(change.kind)", change.objectID.number, change.entity.name)
             key = change.key.map(JSONValue.init)
-            old = change.oldValues?.mapValues(JSONValue.init)
-            new = change.newValues?.mapValues(JSONValue.init)
+            old = change.named(change.oldValues)?.mapValues(JSONValue.init)
+            new = change.named(change.newValues)?.mapValues(JSONValue.init)
         }
     }
 
@@ -95,14 +95,18 @@ final class ObjectChangeReport {
         let key = change.key.map { "  \($0.shownText.visible)" } ?? ""
         var parts: [String] = []
         if let old = change.oldValues, let new = change.newValues {
-            for attribute in change.entity.attributes {
-                let (before, after) = (old[attribute.name] ?? .null, new[attribute.name] ?? .null)
-                if before != after {
-                    parts.append("\(attribute.name.visible): \(before.shownText.visible) → \(after.shownText.visible)")
-                }
+            for ((attribute, before), after) in zip(zip(change.entity.attributes, old), new) where before != after {
+                parts.append("\(attribute.name.visible): \(before.shownText.visible) → \(after.shownText.visible)")
             }
         }
         let values = parts.isEmpty ? "" : "  " + parts.joined(separator: ", ")
         return "\(change.kind)\(entity) #\(change.objectID.number)\(key)\(values)"
+    }
+}
+
+extension ObjectChange {
+    /// Values by the names of their attributes.
+    func named(_ values: [Value]?) -> [String: Value]? {
+        values.map { Dictionary(zip(entity.attributes.map(\.name), $0)) { first, _ in first } }
     }
 }
