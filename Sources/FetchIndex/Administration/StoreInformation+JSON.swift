@@ -16,6 +16,7 @@ extension Bookmark: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "name": name, "commit": commit, "time": Value.date(time).description, "isReachable": isReachable,
+            "pinnedBytes": pinnedBytes,
         ])
     }
 }

@@ -13,11 +13,15 @@ public struct Bookmark: Equatable, Sendable {
     /// Whether the log still has all changes since the commit. If not, the bookmark has been passed over: the log grew
     /// beyond its limit, or was deleted.
     public let isReachable: Bool
+    /// The number of bytes of the log that the bookmark keeps: those of the commits after it. They may also be kept for
+    /// other readers; without any, the store deletes the oldest ones once the log is long.
+    public let pinnedBytes: Int
 
     init(_ name: String, _ stored: StoredBookmark, in reader: StoreReader) {
         (self.name, commit) = (name, stored.commit)
         time = Date(timeIntervalSince1970: stored.time)
         isReachable = reader.logReaches(back: stored.commit)
+        pinnedBytes = isReachable ? (try? reader.logBytes(after: stored.commit)) ?? 0 : 0
     }
 
     static func all(in reader: StoreReader) throws -> [Bookmark] {

@@ -82,6 +82,13 @@ package struct InspectionReport {
                     + "of at most \(Numbers.bytes(log.limit))"),
             Fact(name: "format", value: "\(information.format)"),
         ]
+            + information.bookmarks.map { bookmark in
+                let reach =
+                    bookmark.isReachable ? "keeps \(Numbers.bytes(bookmark.pinnedBytes)) of the log" : "passed over"
+                return Fact(
+                    name: "bookmark \(bookmark.name.visible)",
+                    value: "commit \(Numbers.grouped(Int(clamping: bookmark.commit))), \(reach)")
+            }
     }
 
     private static func row(_ entity: StoreInformation.Entity) -> EntityRow {

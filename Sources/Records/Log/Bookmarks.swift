@@ -40,6 +40,18 @@ extension StoreReader {
         return commit
     }
 
+    /// The number of bytes that the log has for the commits after a commit. O(log n + parts of these commits); the parts
+    /// themselves aren't read.
+    package func logBytes(after commit: UInt64) throws -> Int {
+        var bytes = 0
+        let first = StoreLayout.logKey(commit: max(commit, state.logStart) + 1, part: 0)
+        try view.walk(tables.log, from: first.span.bytes) { cursor in
+            bytes += cursor.key.byteCount + cursor.value.byteCount
+            return true
+        }
+        return bytes
+    }
+
     /// The last commit that was made at a time or earlier. Throws `logTooShort` if that commit may be older than the
     /// log. O(log n) for each commit after it.
     package func lastCommit(at time: Double) throws -> UInt64 {

@@ -54,6 +54,14 @@ import Testing
         #expect(bookmarks.allSatisfy { $0["isReachable"] as? Bool == true })
         let information = try tool.run("info", tool.store)
         #expect(information.output.contains("bookmark mail at commit 2, set 20"))
+        let pinned = bookmarks.compactMap { $0["pinnedBytes"] as? Int }
+        #expect(pinned.count == 2 && pinned[0] > pinned[1] && pinned[1] > 0, "\(pinned)")
+        let caches = try tool.run("cache", "list", tool.store).output
+        #expect(
+            caches.contains("\nbookmark mail at commit 2, set 20") && caches.contains(" B of the log\n"), "\(caches)")
+        let metrics = try tool.run("info", tool.store, "--output", "prometheus").output
+        #expect(metrics.contains("bookmark=\"index\"} \(pinned[0])\n"), "\(metrics)")
+        #expect(try tool.run("report", tool.store).output.contains("<dt>bookmark mail</dt><dd>commit 2, keeps"))
         #expect(try tool.run("bookmark", "delete", tool.store, "mail").output == "deleted mail\n")
     }
 

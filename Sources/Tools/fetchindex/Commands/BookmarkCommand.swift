@@ -14,7 +14,7 @@ extension Bookmark {
     /// A text such as "at commit 7, set 2026-11-29T04:18:10Z".
     var place: String {
         "at commit \(commit), set \(Clock.iso8601(time.timeIntervalSince1970))"
-            + (isReachable ? "" : "; the log no longer reaches it")
+            + (isReachable ? ", keeps \(Numbers.bytes(pinnedBytes)) of the log" : "; the log no longer reaches it")
     }
 }
 

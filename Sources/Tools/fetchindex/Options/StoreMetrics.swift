@@ -21,6 +21,7 @@ struct StoreMetrics {
         // Metrics of several stores may be collected together.
         var metrics = MetricsText(labels: [("store", information.path)])
         addStore(to: &metrics)
+        addBookmarks(to: &metrics)
         addCaches(to: &metrics)
         if let source = information.source { add(source, to: &metrics) }
         return metrics.text
@@ -51,6 +52,22 @@ struct StoreMetrics {
         metrics.append(
             "fetchindex_reader_age_seconds", .gauge, "Age of the oldest state that a reader sees.",
             readers.compactMap(\.seconds).max() ?? 0)
+    }
+
+    private func addBookmarks(to metrics: inout MetricsText) {
+        func each(_ value: (Bookmark) -> Double) -> [([(String, String)], Double)] {
+            information.bookmarks.map { ([("bookmark", $0.name)], value($0)) }
+        }
+        metrics.append("fetchindex_bookmark_commit", .gauge, "Commit of the bookmark.", each { Double($0.commit) })
+        metrics.append(
+            "fetchindex_bookmark_timestamp_seconds", .gauge, "Time at which the bookmark was set or moved.",
+            each { $0.time.timeIntervalSince1970 })
+        metrics.append(
+            "fetchindex_bookmark_reachable", .gauge, "1 if the change log reaches back to the bookmark.",
+            each { $0.isReachable ? 1 : 0 })
+        metrics.append(
+            "fetchindex_bookmark_pinned_bytes", .gauge, "Bytes of the change log after the bookmark.",
+            each { Double($0.pinnedBytes) })
     }
 
     private func addCaches(to metrics: inout MetricsText) {

@@ -100,6 +100,8 @@ struct CacheListCommand: ParsableCommand {
         let state = try container.pinnedState()
         let reports = try state.cacheNames().map { try CacheReport($0, in: state) }
         if output.isJSON { return try Output.jsonLine(reports) }
+        let bookmarks = try container.bookmarks()
+        defer { for bookmark in bookmarks { Output.line("bookmark \(bookmark.name.visible) \(bookmark.place)") } }
         if reports.isEmpty { return Output.noCaches() }
         var table = TextTable([
             .init(title: "cache"), .init(title: "state"), .init(title: "rows", isNumber: true),
