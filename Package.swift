@@ -162,8 +162,8 @@ let package = Package(
         .target(
             name: "FetchIndexInspection",
             dependencies: [
-                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPredicates",
-                "FetchIndexValues",
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform",
+                "FetchIndexPredicates", "FetchIndexValues",
             ],
             path: "Sources/Inspection", exclude: ["Report", "Server"], swiftSettings: strict),
         // the inspection report, a page of HTML, and parts of the live page: the tool for jobs links no templates

@@ -5,52 +5,78 @@ internal import FetchIndexValues
 /// Writes changes of objects as JSON lines, in the form that `ChangeFile` reads, into a buffer that the caller empties.
 /// Relationships aren't written.
 package struct DeltaWriter {
+    /// What lines about an entity's objects have in common.
+    private struct Form {
+        let entity: String
+        /// The index of the key among the entity's attributes; nil if objects are named by their numbers.
+        let key: Int?
+        /// The names as JSON, followed by a colon; nil for derived attributes, which can't be written.
+        let members: [[UInt8]?]
+    }
+
     /// The attribute that names objects; nil if their numbers do.
     private let key: String?
+    private var form: Form?
     package private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
+    /// The number of changes that weren't written because their objects have no key.
+    package private(set) var unnamedCount = 0
 
     package init(key: String?) { self.key = key }
 
     package mutating func removeWritten() { bytes.removeAll(keepingCapacity: true) }
 
     /// Writes all values of an inserted object, and the changed values of an updated one. Writes nothing if only
-    /// relationships have changed.
+    /// relationships or derived attributes have changed.
     package mutating func append(_ change: ObjectChange) {
+        let form = form(of: change.entity)
         let (old, new) = (change.oldValues, change.newValues)
-        let attributes = change.entity.attributes
-        let written = attributes.indices.filter { index in
-            guard attributes[index].derivation == nil else { return false }
-            return old == nil || old?[index] != new?[index]
+        let written = form.members.indices.filter { index in
+            form.members[index] != nil && (old == nil || old?[index] != new?[index])
         }
         if change.kind == .update && written.isEmpty { return }
+        let unique: Value? = form.key.map { (old ?? new)?[$0] ?? .null }
+        if unique == .null && change.kind != .insert {
+            unnamedCount += 1
+            return
+        }
         count += 1
-        bytes += #"{"op":""#.utf8
-        bytes += "\(change.kind)".utf8
-        bytes.append(UInt8(ascii: "\""))
+        switch change.kind {
+        case .insert: bytes += #"{"op":"insert""#.utf8
+        case .delete: bytes += #"{"op":"delete""#.utf8
+        case .update, .move: bytes += #"{"op":"update""#.utf8
+        }
         // The key before the change. An insertion without a unique attribute has none.
-        let unique = attributes.firstIndex { $0.name == key }.flatMap { (old ?? new)?[$0] }
-        let number = change.kind == .insert ? nil : Value.integer(Int64(change.objectID.number))
-        if let key = key == nil ? number : unique {
+        let number: Value? = change.kind == .insert ? .none : .integer(Int64(change.objectID.number))
+        if let key = unique ?? number, key != .null {
             bytes += #","key":"#.utf8
             append(key)
         }
-        if change.kind != .delete {
-            bytes += #","values":"#.utf8
-            append(new ?? [], of: attributes, written)
+        if let new {
+            bytes += #","values":{"#.utf8
+            for index in written {
+                if index != written.first { bytes.append(UInt8(ascii: ",")) }
+                bytes += form.members[index] ?? []
+                append(new[index])
+            }
+            bytes.append(UInt8(ascii: "}"))
         }
         bytes += "}\n".utf8
     }
 
-    private mutating func append(_ values: [Value], of attributes: [AttributeDescription], _ written: [Int]) {
-        bytes.append(UInt8(ascii: "{"))
-        for index in written where values.indices.contains(index) {
-            if index != written.first { bytes.append(UInt8(ascii: ",")) }
-            append(.string(attributes[index].name))
-            bytes.append(UInt8(ascii: ":"))
-            append(values[index])
-        }
-        bytes.append(UInt8(ascii: "}"))
+    private mutating func form(of entity: Entity) -> Form {
+        if let form, form.entity == entity.name { return form }
+        let made = Form(
+            entity: entity.name, key: entity.attributes.firstIndex { $0.name == key },
+            members: entity.attributes.map { attribute in
+                if attribute.derivation != nil { return nil }
+                var member: [UInt8] = []
+                var name = attribute.name
+                name.withUTF8 { CatalogueWriter.appendJSON(UnsafeRawBufferPointer($0), to: &member) }
+                return member + [UInt8(ascii: ":")]
+            })
+        form = made
+        return made
     }
 
     private mutating func append(_ value: Value) {

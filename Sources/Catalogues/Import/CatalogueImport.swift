@@ -53,9 +53,15 @@ package struct CatalogueImport {
         let container = try open(&request)
         let keyed = try keyed(request, by: primaryKey, in: container)
         let review = try review(container)
+        let isNew = try container.model().entity(named: request.entity) == nil
         try EntityPreparation(keyed, container, file).prepare()
         file.endSampling()
-        var outcome = try RowImport(keyed, file.source, container, review).run(progress: progress)
+        var outcome: Outcome
+        do { outcome = try RowImport(keyed, file.source, container, review).run(progress: progress) } catch {
+            // A refused import leaves no entity that it has made.
+            if isNew && review != nil { _ = try? container.dropEmptyEntity(named: request.entity) }
+            throw error
+        }
         outcome.commit = try container.newestCommit()
         return outcome
     }

@@ -51,6 +51,8 @@ package struct ImportRequest: Sendable {
     package var mostDeleted: Int?
     /// Whether the import is only previewed: all of it is one transaction, which is dropped.
     package var isDryRun = false
+    /// Whether objects lose the values that their rows lack. Otherwise stored objects keep them.
+    package var clearsMissing = false
     package var threads = Threads.available
 
     package init(store: String, files: [String], format: CatalogueFormat, entity: String) {

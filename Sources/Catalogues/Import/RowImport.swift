@@ -47,7 +47,7 @@ final class RowImport {
             NumberOwner(in: container, isKeyed: request.key != nil))
         converter = try RowConverter(
             source.columns, to: writer.entity, request, related,
-            mayUpdate: request.key != nil || related.idPlace != nil)
+            mayUpdate: !request.clearsMissing && (request.key != nil || related.idPlace != nil))
         // The writer stops deferring unique keys when a row with links arrives.
         if !isOneTransaction { writer.deferUniqueKeys() }
         transaction = ImportTransaction(

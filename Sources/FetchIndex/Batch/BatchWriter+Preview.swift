@@ -4,16 +4,44 @@ internal import FetchIndexRecords
 
 /// What committing a transaction would change. Valid only within the body that gets it.
 public struct BatchPreview {
-    /// The numbers of objects that the transaction inserts, updates and deletes.
-    public let counts: BatchWriter.Counts
     /// The newest commit, before the transaction.
     package let commit: UInt64
     private let container: PersistentContainer
     private let writer: StoreWriter
+    private let damage = FetchedOrder.Damage()
 
-    fileprivate init(_ container: PersistentContainer, _ writer: StoreWriter, _ counts: BatchWriter.Counts) throws {
-        (self.container, self.writer, self.counts) = (container, writer, counts)
+    fileprivate init(_ container: PersistentContainer, _ writer: StoreWriter) throws {
+        (self.container, self.writer) = (container, writer)
         commit = try container.store.snapshot().commit
+    }
+
+    /// The numbers of objects of all entities that the transaction inserts, updates and deletes: each object once, also
+    /// those that are deleted by the rules of relationships; objects that are as before aren't counted. `unchanged` is 0.
+    /// O(k log n) for k changes. Throws `StoreError`.
+    public func counts() throws -> BatchWriter.Counts {
+        damage.requireOpen()
+        return try withPublicErrors {
+            var counts = BatchWriter.Counts()
+            let entities = try Set(writer.commits(after: commit).flatMap(\.changes.keys))
+            for entity in entities where writer.model.entities.indices.contains(entity) {
+                try writer.netChanges(of: entity, from: commit) { change in
+                    if change.old == nil {
+                        counts.inserted += 1
+                    } else if change.new == nil {
+                        counts.deleted += 1
+                    } else {
+                        counts.updated += 1
+                    }
+                }
+            }
+            return counts
+        }
+    }
+
+    /// Calls the body with the preview, whose orders can't be read afterwards.
+    fileprivate func during<Result>(_ body: (BatchPreview) throws -> Result) rethrows -> Result {
+        defer { damage.isEnded = true }
+        return try body(self)
     }
 
     /// An order as the transaction would leave it, with the exact change. With the name of a cache of this order, the
@@ -21,7 +49,8 @@ public struct BatchPreview {
     /// a usable cache or for very many changes. Throws `StoreError`, and other errors if the definition doesn't fit the
     /// model.
     public func order(_ definition: OrderDefinition, cacheName: String? = nil) throws -> OrderPreview {
-        try withPublicErrors {
+        damage.requireOpen()
+        return try withPublicErrors {
             let model = writer.model
             let request = try definition.compile(in: model)
             let engine = container.cacheEngine
@@ -29,7 +58,7 @@ public struct BatchPreview {
                 try cacheName.map { try engine.preview(CacheRequest(name: $0, order: request), in: writer) }
                 ?? CacheEngine.compute(request, in: writer)
             let change = try engine.change(of: request.builder, to: opened.order, since: commit, in: writer)
-            let order = try FetchedOrder(opened, of: request.builder, writer, in: container)
+            let order = try FetchedOrder(opened, of: request.builder, writer, in: container, damage: damage)
             return OrderPreview(
                 order: order, change: change.identified { order.id(of: $0) }, definition: definition,
                 cacheName: cacheName)
@@ -42,6 +71,7 @@ extension BatchPreview {
     /// make, as ``PersistentContainer/forEachChange(ofEntity:since:until:_:)`` does. O(k log n) for k changes. Throws
     /// `StoreError`, and rethrows the body's errors.
     public func forEachChange(ofEntity name: String, _ body: (ObjectChange) throws -> Void) throws {
+        damage.requireOpen()
         try withPublicErrors {
             try container.forEachChange(ofEntity: name, from: commit, to: writer.commit, in: writer, body)
         }
@@ -78,16 +108,17 @@ extension BatchWriter {
         try withPublicErrors {
             try settleUpdates()
             guard let ended = writer else { return nil }
-            let changed = counts - countsBefore
             rollback()
+            defer { ended.drop() }
             try ended.seal()
-            return try body(BatchPreview(container, ended, changed))
+            return try BatchPreview(container, ended).during(body)
         }
     }
 
     /// Ends the changes of a transaction that is about to be committed, and lets `beforeCommit` refuse it.
     func seal(_ ended: StoreWriter) throws {
         try ended.seal()
-        try beforeCommit?(BatchPreview(container, ended, counts - countsBefore))
+        guard let beforeCommit else { return }
+        try BatchPreview(container, ended).during(beforeCommit)
     }
 }

@@ -71,8 +71,6 @@ public final class BatchWriter {
     public internal(set) var counts = Counts()
     /// The value of `counts` at the last commit.
     package internal(set) var savedCounts = Counts()
-    /// The value of `counts` when the open transaction began.
-    private(set) var countsBefore = Counts()
     /// The objects that `update` changed in the open transaction.
     var updatedRows = UpdatedRows()
     /// The objects whose rows are counted as updated because of links that were made later.
@@ -109,7 +107,6 @@ public final class BatchWriter {
             throw StoreError.modelMismatch(entity: entity.name, "it has changed; create a new writer")
         }
         writer = begun
-        countsBefore = counts
         updatedRows = UpdatedRows()
         return begun
     }

@@ -125,21 +125,20 @@ extension FetchedOrder {
     /// `StoreError.logTooShort` if the log doesn't have all changes since the point, or if the second point is before
     /// the first one, and `unknownBookmark`.
     public func changes(since point: StorePoint, until end: StorePoint? = nil) throws -> ResultsChange {
-        try withPublicErrors {
+        damage.requireOpen()
+        return try withPublicErrors {
             let commit = try point.commit(in: reader)
             if try commit < reader.lastRewrite() { return ResultsChange(rebuilt: .modelChanged) }
             let engine = container.cacheEngine
             let last = try end?.commit(in: reader) ?? shown.commit
+            // Begins with the saved order: unsaved edits, which an order of a controller shows, aren't in the log.
             let change =
                 if last == reader.commit {
-                    try engine.change(of: builder, to: opened.order, since: commit, in: reader)
+                    try engine.change(of: builder, to: newest, since: commit, in: reader)
                 } else {
                     try engine.change(
-                        of: builder,
-                        to: last == shown.commit
-                            ? shown
-                            : engine.past(
-                                of: builder, at: last, from: opened.order, in: reader), since: commit, in: reader)
+                        of: builder, to: engine.past(of: builder, at: last, from: newest, in: reader), since: commit,
+                        in: reader)
                 }
             return change.identified { id(of: $0) }
         }

@@ -37,6 +37,9 @@ public struct ChangeSummary: Equatable, Sendable {
 
     /// `order` is the order after the change.
     fileprivate init(_ change: ResultsChange, _ order: FetchedOrder) throws {
+        if let reason = change.rebuilt {
+            throw RequestError.malformed("a change that is unknown (\(reason.rawValue)) has no summary")
+        }
         let places = SectionPlaces(change)
         // The counts of sections by new index, and of sections that are gone by old index.
         var found: [Int: Counts] = [:]
@@ -101,8 +104,7 @@ extension ChangeSummary.Counts {
 }
 
 extension FetchedOrder {
-    /// Counts what a change did, by section. This is the order after the change, which must be known (`rebuilt` is
-    /// nil). O(e + s log n) for e events in s sections, with the old places of all sections that came, went or moved in
-    /// memory. Throws `StoreError`.
+    /// Counts what a change did, by section. This is the order after the change. O(e + s log n) for e events in s sections, with the old places of all sections that came, went or moved in
+    /// memory. Throws `StoreError`, and `RequestError` if the change is unknown (`rebuilt`).
     public func summary(of change: ResultsChange) throws -> ChangeSummary { try ChangeSummary(change, self) }
 }

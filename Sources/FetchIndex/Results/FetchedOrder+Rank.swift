@@ -19,6 +19,7 @@ extension FetchedOrder {
     /// The indexes of rows that are chosen by chance, without repetition, in ascending order: `most` of them, or all if
     /// the range has fewer. Each choice is equally likely. The same seed gives the same indexes for the same number of
     /// rows. O(k log k) for k indexes, without reading rows (Bentley and Floyd, A sample of brilliance, 1987).
+    /// Traps if the range isn't within the rows.
     public func sample(_ most: Int, seed: UInt64, inRows range: Range<Int>? = nil) -> [Int] {
         let range = range ?? 0..<rowCount
         precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "A range of rows must be within the order.")
@@ -26,7 +27,7 @@ extension FetchedOrder {
         var random = SplitMix(seed)
         var chosen: Set<Int> = []
         for last in range.count - max(0, most)..<range.count {
-            let index = Int.random(in: 0...last, using: &random)
+            let index = random.next(upTo: last)
             if !chosen.insert(index).inserted { chosen.insert(last) }
         }
         return chosen.sorted().map { range.lowerBound + $0 }
@@ -63,11 +64,14 @@ extension FetchedOrder {
         precondition((0...100).contains(percent), "A percentile must be from 0 to 100.")
         return try noting {
             let first = try firstKey()
+            if first.column.expression != nil {
+                throw RequestError.malformed("a percentile needs a sort key of one value, not \(first.key)")
+            }
             let section = try keySection(section)
             let nulls = try rank(of: .null, first, section)
             let count = section.count - nulls.count
             if count == 0 { return .null }
-            let place = max(1, Int((percent * Double(count) / 100).rounded(.up))) - 1
+            let place = max(1, Self.share(percent, of: count)) - 1
             // Nulls come first, or last in descending order.
             let row = first.column.isDescending ? count - 1 - place : nulls.count + place
             let column = try column(first.key.attribute)
@@ -75,6 +79,20 @@ extension FetchedOrder {
             try withRow(at: section.rowsBefore + row) { value = try $0.value(of: column) }
             return value
         }
+    }
+
+    /// The least whole number that is at least so much per cent of a count. The per cents count as the decimal number that
+    /// they print as: 99.9 is 999 of 1000.
+    private static func share(_ percent: Double, of count: Int) -> Int {
+        let parts = "\(percent)".split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[1].count <= 16, let digits = UInt64(parts[0] + parts[1]) else {
+            // A number with an exponent, which is next to nothing.
+            return Int((percent * Double(count) / 100).rounded(.up))
+        }
+        var divisor: UInt64 = 100
+        for _ in parts[1] { divisor *= 10 }
+        let (quotient, rest) = divisor.dividingFullWidth(digits.multipliedFullWidth(by: UInt64(count)))
+        return Int(quotient) + (rest == 0 ? 0 : 1)
     }
 
     private func firstKey() throws -> (key: SortKey<ManagedObject>, column: SortColumn) {
@@ -111,12 +129,22 @@ extension FetchedOrder {
 
 /// A generator of random numbers whose sequence is the same on all systems (Steele, Lea and Flood, Fast splittable
 /// pseudorandom number generators, 2014).
-private struct SplitMix: RandomNumberGenerator {
+private struct SplitMix {
     private var state: UInt64
 
     init(_ seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    /// A number from 0 to the given one, each equally likely.
+    mutating func next(upTo last: Int) -> Int {
+        let count = UInt64(last) + 1
+        // Numbers from the incomplete last round of the divisor would make small results more likely.
+        let end = UInt64.max - UInt64.max % count
+        var number = next()
+        while number >= end { number = next() }
+        return Int(number % count)
+    }
+
+    private mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9

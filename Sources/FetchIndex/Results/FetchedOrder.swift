@@ -15,7 +15,15 @@ public struct FetchedOrder {
 
     /// Whether damage of the cache was found since the order was opened. It's a class, so that copies of the order
     /// share this state.
-    final class Damage { var isMet = false }
+    final class Damage {
+        var isMet = false
+        /// Whether the transaction that the order shows has ended, so that it can't be read any more.
+        var isEnded = false
+
+        func requireOpen() {
+            precondition(!isEnded, "An order of a transaction's preview must not be read after the preview.")
+        }
+    }
 
     let opened: OpenedOrder
     let reader: StoreReader
@@ -23,7 +31,9 @@ public struct FetchedOrder {
     let shown: PastOrder
     let builder: OrderBuilder
     let container: PersistentContainer
-    private let damage: Damage
+    let damage: Damage
+    /// The order of the reader's own state, from which earlier ones are undone.
+    let newest: SectionedOrder
     private let origin: ObjectOrigin
     let entityNumber: Int
     /// The subentities whose objects may be among the rows, by number.
@@ -43,6 +53,7 @@ public struct FetchedOrder {
         self.damage = damage
         (self.builder, self.container) = (builder, container)
         self.opened = past.map(opened.at) ?? opened
+        newest = opened.order
         self.reader = reader
         shown = past ?? PastOrder(order: opened.order, state: reader, commit: reader.commit)
         let aggregates = opened.order.shape.aggregates
@@ -141,6 +152,7 @@ public struct FetchedOrder {
     /// Runs the body of a public function. If the body finds damage of the cache, records that, so that `withOrder` can
     /// rebuild the cache.
     func noting<Result>(_ body: () throws -> Result) throws -> Result {
+        damage.requireOpen()
         do { return try body() } catch {
             if error.isCacheDamage { damage.isMet = true }
             throw publicError(error)

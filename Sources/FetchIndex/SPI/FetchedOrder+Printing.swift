@@ -51,7 +51,7 @@ extension FetchedOrder {
             try opened.order.walkRows(from: rows.lowerBound) { object, _ in
                 looked += 1
                 // If the order was made from other records, some of the first rows probably have no record.
-                if looked <= Self.rowsLookedUp, try !reader.record(object, { _ in }) {
+                if looked <= Self.rowsLookedUp, try !shown.state.record(object, { _ in }) {
                     throw stale(object)
                 }
                 left -= 1
@@ -75,10 +75,10 @@ extension FetchedOrder {
             var next = row
             if next >= rowCount { return next }
             try opened.order.walkRows(from: row) { object, path in
-                let isFound = try reader.record(object) { record in
+                let isFound = try shown.state.record(object) { record in
                     placement.begin()
                     guard let placer = try builder.placer(of: object.entity),
-                        try placer.place(object, record, in: reader, &placement)
+                        try placer.place(object, record, in: shown.state, &placement)
                     else { return }
                     try withRow(object, path) { try body(next, $0) }
                 }

@@ -121,7 +121,7 @@ extension FetchedOrder {
         try withPublicErrors {
             let commit = try point.commit(in: reader)
             if try commit < reader.lastRewrite() { throw StoreError.logTooShort(commit: commit) }
-            let past = try container.cacheEngine.past(of: builder, at: commit, from: opened.order, in: reader)
+            let past = try container.cacheEngine.past(of: builder, at: commit, from: newest, in: reader)
             return try FetchedOrder(opened, of: builder, reader, in: container, at: past)
         }
     }

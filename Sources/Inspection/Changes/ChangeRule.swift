@@ -25,12 +25,17 @@ package struct ChangeRule: Equatable, Sendable {
     }
 
     struct Limit: Equatable {
-        let number: Double
+        let number: Decimal
         let isPercent: Bool
 
         /// Whether a difference from a former number, which may be 0, is within the limit.
-        func allows(_ difference: Double, of former: Double) -> Bool {
+        func allows(_ difference: Decimal, of former: Decimal) -> Bool {
             isPercent ? difference * 100 <= number * former.magnitude : difference <= number
+        }
+
+        func allows(_ difference: Double, of former: Double) -> Bool {
+            let number = Double("\(number)") ?? 0
+            return isPercent ? difference * 100 <= number * former.magnitude : difference <= number
         }
     }
 
@@ -38,6 +43,14 @@ package struct ChangeRule: Equatable, Sendable {
     package let text: String
     let measure: Measure
     let limit: Limit
+
+    /// Whether the rule is about the sections of a cache.
+    var isOfSections: Bool {
+        switch measure {
+        case .eachSection, .noSectionDisappears: true
+        case .objects, .rows, .aggregate: false
+        }
+    }
 
     /// The cache that the rule names, if any.
     package var cache: String? {
@@ -118,7 +131,9 @@ extension ChangeRule.Limit {
         // Commas group three digits each.
         guard let last = groups.last, groups.count == 1 || last.prefix { $0 != "." }.count == 3,
             groups.dropFirst().dropLast().allSatisfy({ $0.count == 3 }), groups[0].count <= 3 || groups.count == 1,
-            let number = Double(groups.joined()), number.isFinite, number >= 0, groups[0].first?.isNumber == true
+            groups.joined().allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), groups[0].first?.isNumber == true,
+            last.last?.isNumber == true, groups.joined().count(where: { $0 == "." }) <= 1,
+            let number = Decimal(string: groups.joined())
         else { return nil }
         self.number = number
     }

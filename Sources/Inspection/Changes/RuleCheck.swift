@@ -1,5 +1,6 @@
 package import FetchIndex
 internal import FetchIndexEssentials
+internal import FetchIndexPlatform
 
 /// The rules that a transaction must keep.
 package struct RuleCheck {
@@ -32,6 +33,9 @@ package struct RuleCheck {
             {
                 throw Unusable(rule: rule, reason: "doesn't keep \(aggregate); fetch it with this aggregate first")
             }
+            if rule.isOfSections, definitions[cache]?.sectionKey == nil {
+                throw Unusable(rule: rule, reason: "has no sections")
+            }
         }
         self.definitions = definitions
     }
@@ -46,32 +50,33 @@ package struct RuleCheck {
         }
     }
 
-    /// The rules that a transaction breaks, as sentences with the figures. O(k log n) for k changes, and O(s log n) for
-    /// rules of sections in which s sections change. `orders` are previews that are known already, by cache.
+    /// The rules that a transaction breaks, as sentences with the figures. Costs as much as the previews of the orders
+    /// that the rules name, and O(s log n) for rules of sections in which s sections change. `orders` are previews that
+    /// are known already, by cache. If a cache is damaged, its order is computed instead.
     package func broken(by preview: BatchPreview, _ orders: [String: OrderPreview] = [:]) throws -> [String] {
-        var orders = orders
-        func order(_ cache: String) throws -> OrderPreview {
-            if let known = orders[cache] { return known }
-            guard let definition = definitions[cache] else { throw try container.unknownCache(cache) }
-            let order = try preview.order(definition, cacheName: cache)
-            orders[cache] = order
-            return order
+        do {
+            return try broken(CheckedOrders(preview, definitions, usesCaches: true, orders))
+        } catch  where error.isDamage {
+            return try broken(CheckedOrders(preview, definitions, usesCaches: false))
         }
-        return try rules.compactMap { rule in
+    }
+
+    private func broken(_ orders: CheckedOrders) throws -> [String] {
+        try rules.compactMap { rule in
             let reason: String?
             switch rule.measure {
-            case .objects(let kind): reason = try broken(rule.limit, kind, preview.counts)
+            case .objects(let kind): reason = try broken(rule.limit, kind, orders.counts())
             case .rows(let cache, let verb):
-                let summary = try summary(order(cache))
+                let summary = try orders.summary(cache)
                 reason = rule.limit.broken(
                     by: .integer(Int64(summary.rowsBefore)), .integer(Int64(summary.rowsAfter)), verb, "rows")
             case .aggregate(let aggregate, let cache, let verb):
-                let (before, after) = try (order(cache).before(), order(cache).order)
+                let (before, after) = (try orders.before(cache), try orders.preview(cache).order)
                 reason = rule.limit.broken(
                     by: try before.aggregate(aggregate, inRows: 0..<before.rowCount),
                     try after.aggregate(aggregate, inRows: 0..<after.rowCount), verb, "")
             case .eachSection(let cache, let verb):
-                let (summary, titles) = try (summary(order(cache)), titles(cache, order(cache)))
+                let (summary, titles) = try (orders.summary(cache), titles(cache, orders.preview(cache)))
                 reason = Self.listed(
                     summary.sections.compactMap { section in
                         // A new section has no former rows.
@@ -81,7 +86,7 @@ package struct RuleCheck {
                         ).map { "\(Self.name(section, titles)): \($0)" }
                     }, separator: "; ")
             case .noSectionDisappears(let cache):
-                let (summary, titles) = try (summary(order(cache)), titles(cache, order(cache)))
+                let (summary, titles) = try (orders.summary(cache), titles(cache, orders.preview(cache)))
                 reason = Self.listed(
                     summary.sections.filter { $0.to == nil }.map {
                         "\(Self.name($0, titles)) with \(Numbers.count($0.rowsBefore, "row"))"
@@ -90,10 +95,6 @@ package struct RuleCheck {
             }
             return reason.map { "the rule \"\(rule.text.visible)\" is broken: \($0)" }
         }
-    }
-
-    private func summary(_ preview: OrderPreview) throws -> ChangeSummary {
-        try preview.order.summary(of: preview.change)
     }
 
     private func titles(_ cache: String, _ preview: OrderPreview) -> SectionTitles {
@@ -121,7 +122,7 @@ package struct RuleCheck {
             case .deleted: counts.deleted
             }
         let objects = try container.count(ofEntity: entity)
-        if limit.allows(Double(count), of: Double(objects)) { return nil }
+        if limit.allows(Decimal(count), of: Decimal(objects)) { return nil }
         return "\(Numbers.grouped(count)) of \(Numbers.count(objects, "object")) would be \(kind.rawValue)"
     }
 }
@@ -132,21 +133,45 @@ extension ChangeRule.Limit {
         if before == after { return nil }
         let unit = unit.isEmpty ? "" : " \(unit)"
         let told = "\(before.ofRule)\(unit) would become \(after.ofRule)"
-        guard let (old, new) = before.double.flatMap({ old in after.double.map { (old, $0) } }) else { return told }
-        let difference =
-            switch verb {
-            case .changes: (new - old).magnitude
-            case .grows: new - old
-            case .shrinks: old - new
-            }
-        if allows(difference, of: old) { return nil }
-        if old == 0 || !new.isFinite { return told }
+        if let old = before.exact, let new = after.exact {
+            if allows(verb.difference(from: old, to: new), of: old) { return nil }
+        } else if let old = before.double, let new = after.double {
+            if allows(verb.difference(from: old, to: new), of: old) { return nil }
+        }
+        guard let old = before.double, let new = after.double, old != 0, new.isFinite else { return told }
         let share = ((new - old).magnitude / old.magnitude * 100)
-        return "\(told), \(Numbers.rounded(share, places: share < 1 ? 3 : 1)) % \(new < old ? "less" : "more")"
+        return share < 1e12 ? "\(told), \(Self.shown(share)) % \(new < old ? "less" : "more")" : told
+    }
+
+    /// A share with up to three digits after the point, as many as it needs.
+    private static func shown(_ share: Double) -> String {
+        var text = Numbers.rounded(share, places: 3)
+        while text.hasSuffix("0"), !text.hasSuffix(".0") { text.removeLast() }
+        return text
+    }
+}
+
+extension ChangeRule.Verb {
+    /// The difference that counts for the limit; negative if the number changes the other way.
+    fileprivate func difference<Number: SignedNumeric & Comparable>(from old: Number, to new: Number) -> Number {
+        switch self {
+        case .changes: max(new - old, old - new)
+        case .grows: new - old
+        case .shrinks: old - new
+        }
     }
 }
 
 extension Value {
+    /// The number of an integer or a decimal.
+    fileprivate var exact: Decimal? {
+        switch self {
+        case .integer(let value): Decimal(value)
+        case .decimal(let value): value
+        default: nil
+        }
+    }
+
     fileprivate var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -163,5 +188,53 @@ extension Value {
         case .null: "no value"
         default: description
         }
+    }
+}
+
+/// The orders that rules name, each opened at most once.
+private final class CheckedOrders {
+    private let preview: BatchPreview
+    private let definitions: [String: OrderDefinition]
+    private let usesCaches: Bool
+    private var previews: [String: OrderPreview]
+    private var summaries: [String: ChangeSummary] = [:]
+    private var former: [String: FetchedOrder] = [:]
+    private var counted: BatchWriter.Counts?
+
+    init(
+        _ preview: BatchPreview, _ definitions: [String: OrderDefinition], usesCaches: Bool,
+        _ previews: [String: OrderPreview] = [:]
+    ) {
+        (self.preview, self.definitions, self.usesCaches, self.previews) = (preview, definitions, usesCaches, previews)
+    }
+
+    func counts() throws -> BatchWriter.Counts {
+        if let counted { return counted }
+        let counts = try preview.counts()
+        counted = counts
+        return counts
+    }
+
+    func preview(_ cache: String) throws -> OrderPreview {
+        if let known = previews[cache] { return known }
+        guard let definition = definitions[cache] else { throw StoreError.unknownCache(cache) }
+        let order = try preview.order(definition, cacheName: usesCaches ? cache : nil)
+        previews[cache] = order
+        return order
+    }
+
+    func summary(_ cache: String) throws -> ChangeSummary {
+        if let known = summaries[cache] { return known }
+        let order = try preview(cache)
+        let summary = try order.order.summary(of: order.change)
+        summaries[cache] = summary
+        return summary
+    }
+
+    func before(_ cache: String) throws -> FetchedOrder {
+        if let known = former[cache] { return known }
+        let order = try preview(cache).before()
+        former[cache] = order
+        return order
     }
 }

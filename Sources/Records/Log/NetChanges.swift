@@ -1,6 +1,15 @@
 internal import FetchIndexPlatform
 package import FetchIndexModels
 extension StoreReader {
+    /// Whether two records of an entity have the same values; see `RecordView.hasSameValues`.
+    func hasSameValues(_ record: RawSpan, _ other: RawSpan, of entity: Int) throws -> Bool {
+        if record.isEqual(to: other) { return true }
+        let entity = model.entities[entity]
+        let missing = entity.missingValues
+        let view = try RecordView(other, missing: missing.span.bytes)
+        return try RecordView(record, missing: missing.span.bytes).hasSameValues(as: view, of: entity)
+    }
+
     /// Calls the body with the net logged changes of an entity from one commit to another: one old and one new record
     /// per changed object, by ascending object number. O(k log n + inserted objects) for k log entries from the first
     /// commit to this reader's. Throws `logTooShort` if the log doesn't reach back to the first commit.
@@ -16,7 +25,7 @@ extension StoreReader {
         try before.forEach { number, old in
             let object = RecordKey(entity: entity, number: number)
             let new = try after.copy(of: object)
-            if let new, old.isEqual(to: new.span.bytes) { return }
+            if let new, try hasSameValues(old, new.span.bytes, of: entity) { return }
             try body(RecordChange(object: object, old: [UInt8](copying: old), new: new))
         }
         try forEachInserted(entity, from: before.firstInserted, until: after.firstInserted, deleted: after, body)
@@ -37,7 +46,7 @@ extension StoreReader {
             guard entry.object.number < firstInserted, seen.insert(entry.object.number) else { return }
             let isSame = try old.withUnsafeBytes { old in
                 var isSame = false
-                _ = try record(entry.object) { isSame = $0.isEqual(to: old.bytes) }
+                _ = try record(entry.object) { isSame = try hasSameValues($0, old.bytes, of: entity) }
                 return isSame
             }
             if !isSame { try body(entry.object) }
@@ -59,7 +68,7 @@ extension StoreReader {
         }
         try scan(entity) { object, record in
             let before = try old.copy(of: object)
-            if let before, before.span.bytes.isEqual(to: record) { return true }
+            if let before, try hasSameValues(before.span.bytes, record, of: entity) { return true }
             try body(RecordChange(object: object, old: before, new: [UInt8](copying: record)))
             return true
         }

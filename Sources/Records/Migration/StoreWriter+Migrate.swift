@@ -28,7 +28,8 @@ extension StoreWriter {
         try renewSharedKeys(from: model, to: prepared)
         try requireUniqueLinks(from: model, to: prepared)
         let changed = try deleteLinks(goneFrom: model, in: prepared, applied)
-        if !passes.isEmpty { (commitsWithoutChanges, rewritesRecords) = (true, true) }
+        if !passes.isEmpty { commitsWithoutChanges = true }
+        rewritesRecords = passes.contains(where: \.rewritesRecords)
         migration.progress(total, total)
         let old = model
         try setModel(changed)

@@ -121,6 +121,17 @@ package struct RecordView: ~Escapable {
         return bytes(range).isEqual(to: other.bytes(otherRange))
     }
 
+    /// Whether another record of an entity has the same values, although its bytes may differ: it may lack slots that
+    /// were added later, or have values in slots that were removed.
+    func hasSameValues(as other: borrowing RecordView, of entity: borrowing Entity) throws -> Bool {
+        if bytes.isEqual(to: other.bytes) { return true }
+        if slotCount == other.slotCount && !entity.slots.contains(where: \.isRemoved) { return false }
+        for slot in entity.slots.indices where !entity.slots[slot].isRemoved {
+            if try !isEqual(to: other, at: slot) { return false }
+        }
+        return true
+    }
+
     @inline(__always)
     package func integer(_ range: Range<Int>) throws -> Int64 {
         try isMissing(range) ? Self.integer(inMissing(range), of: missing) : Self.integer(range, of: bytes)

@@ -74,8 +74,8 @@ extension StoreWriter {
                 throw StoreError.unknownObject("\(object.number)")
             }
             try verify(cursor.value, of: object)
-            // A record with the same bytes has the same unique keys.
-            if cursor.value.isEqual(to: record) { return false }
+            // A record with the same values has the same unique keys.
+            if try hasSameValues(cursor.value, record, of: object.entity) { return false }
             if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
             if hasLinks { try checkLinks(of: object.entity, record, replacing: old.span.bytes) }

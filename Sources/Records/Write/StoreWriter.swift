@@ -107,6 +107,9 @@ package final class StoreWriter: StoreReader {
         return kept
     }
 
+    /// Drops the transaction, also if others still hold this writer. They mustn't read it any more.
+    package func drop() { finish() }
+
     /// Rolls back the transaction if it's still open, and then releases the writer's lock.
     private func finish() {
         transaction = nil

@@ -137,6 +137,33 @@ import Testing
         }
     }
 
+    /// An index or a new attribute rewrites no records, so changes since earlier points stay known; and an object whose
+    /// record gets the new form has not changed by that.
+    @Test func aNewIndexAndANewAttributeAreNoChanges() throws {
+        let store = try LiveStore(ItemSeries.model)
+        let container = store.container
+        let writer = try BatchWriter(container, entity: "Item")
+        let objects = try (0..<3).map { try writer.insert([.integer(0), .integer($0)]) }
+        let first = try #require(try writer.commit())
+        let attributes = [
+            AttributeDescription("group", .integer), AttributeDescription("size", .integer),
+            AttributeDescription("new", .string),
+        ]
+        try container.migrate(to: Model(entities: [Entity("Item", attributes, indexes: [Index(["size"])])]))
+        let newer = try BatchWriter(container, entity: "Item")
+        for (size, object) in objects.enumerated() {
+            try newer.update(object, [.integer(0), .integer(size == 2 ? 9 : Int64(size)), .null])
+        }
+        try newer.commit()
+        #expect(newer.counts.updated == 1 && newer.counts.unchanged == 2)
+        var changed: [ObjectID] = []
+        try container.forEachChange(ofEntity: "Item", since: .commit(first)) { changed.append($0.objectID) }
+        #expect(changed == [objects[2]])
+        let definition = OrderDefinition(entity: "Item", sortKeys: [SortKey("size")])
+        let change = try container.withOrder(definition, .init()) { try $0.changes(since: .commit(first)) }
+        #expect(change.rebuilt == nil && change.rows.count == 1)
+    }
+
     @Test func aControllerTellsTheChangeSinceAPoint() throws {
         let store = try LiveStore(ItemSeries.model)
         var random = SeededGenerator(seed: TestSettings.seed)
@@ -156,6 +183,13 @@ import Testing
             try $0.changes(since: .commit(first))
         }
         #expect(try controller.changes(since: .commit(first)) == change)
+        // Unsaved edits aren't changes since a commit, also not of the order that shows them.
+        let unsaved = try context.insert("Item")
+        unsaved["group"] = .integer(1)
+        context.processPendingChanges()
+        #expect(try controller.changes(since: .commit(first)) == change)
+        #expect(try controller.fetchedOrder()?.changes(since: .commit(first)) == change)
+        #expect(try controller.fetchedOrder()?.rowCount == controller.sections.reduce(0) { $0 + $1.count })
         request.fetchLimit = 1
         let limited = try FetchedResultsController(
             fetchRequest: request, context: context)

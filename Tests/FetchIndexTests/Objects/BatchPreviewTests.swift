@@ -76,8 +76,9 @@ import Testing
         }
         writer.beforeCommit = { preview in
             let change = try preview.order(OrderReader.definition, cacheName: "c").change
-            #expect(change.rows.count == preview.counts.inserted)
-            if preview.counts.inserted > 1 { throw Refused() }
+            let inserted = try preview.counts().inserted
+            #expect(change.rows.count == inserted)
+            if inserted > 1 { throw Refused() }
         }
         try reader.write([(50, 1, 1), (51, 1, 2)], writer)
         #expect(throws: Refused.self) { try commit() }
@@ -91,6 +92,11 @@ import Testing
 
     @Test func aWriterGoesOnAfterAPreview() throws {
         let writer = try reader.newWriter()
+        try reader.write([(49, 1, 1)], writer)
+        // An order that outlives its preview must not be read, but holds no lock.
+        let kept = try writer.preview { try $0.order(OrderReader.definition) }
+        try reader.put([(48, 1, 1)])
+        withExtendedLifetime(kept) {}
         #expect(try writer.preview { _ in true } == nil, "no transaction is open")
         try reader.write([(50, 1, 1)], writer)
         struct Failed: Error {}

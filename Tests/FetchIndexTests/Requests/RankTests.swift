@@ -98,6 +98,17 @@ import Testing
         }
     }
 
+    /// Per cents are decimal numbers: 8.8 % of 375 rows are 33, and 99.9 % of 1000 are 999.
+    @Test(arguments: [(8.8, 375, 33), (2.2, 1500, 33), (99.9, 1000, 999), (0.1, 1000, 1), (0.05, 1000, 1), (100, 7, 7)])
+    func aPercentileIsNotRoundedTwice(percent: Double, count: Int, place: Int) throws {
+        let writer = try BatchWriter(store.container, entity: "Item")
+        for size in 1...count { try writer.insert([.null, .integer(0), .double(Double(size))]) }
+        try writer.commit()
+        let definition = OrderDefinition(entity: "Item", sortKeys: [SortKey("size", .descending)])
+        let value = try store.container.withOrder(definition, .init()) { try $0.percentile(percent) }
+        #expect(value == .double(Double(place)))
+    }
+
     @Test func eachRowIsInOnePart() throws {
         var random = SeededGenerator(seed: TestSettings.seed)
         try fill(37, &random)

@@ -36,9 +36,9 @@ import Testing
         ("deleted at most 14 %", "3 of 20 objects would be deleted"),
         ("rows(by kind) changes by at most 2", "20 rows would become 17, 15.0 % less"),
         ("rows(by kind) loses at most 14.9%", "20 rows would become 17, 15.0 % less"),
-        ("sum(size) in by kind changes by at most 8", "190 would become 181, 4.7 % less"),
-        ("sum(size) in by kind shrinks by at most 4.7 %", "190 would become 181, 4.7 % less"),
-        ("each section of by kind loses at most 40 %", "\"0\": 7 rows would become 4, 42.9 % less"),
+        ("sum(size) in by kind changes by at most 8", "190 would become 181, 4.737 % less"),
+        ("sum(size) in by kind shrinks by at most 4.7 %", "190 would become 181, 4.737 % less"),
+        ("each section of by kind loses at most 40 %", "\"0\": 7 rows would become 4, 42.857 % less"),
     ]
 
     @Test(arguments: broken) func aBrokenRuleRefusesTheBatch(rule: String, reason: String) throws {
@@ -109,5 +109,48 @@ import Testing
         let file = try tool.file("rules.json", #"{"deleted": 3}"#)
         let other = try apply(Self.deletions([0]), [], "--rules", file)
         #expect(other.status == 1 && other.error.contains("is not a JSON list of rules"), "\(other.error)")
+    }
+
+    @Test func objectsAreCountedAsTheyEnd() throws {
+        let changes =
+            #"{"op":"insert","key":50,"values":{"kind":1}}"# + "\n" + Self.deletions([50])
+            + #"{"op":"update","key":1,"values":{"size":99}}"# + "\n" + #"{"op":"update","key":1,"values":{"size":1}}"#
+            + "\n"
+        let rules = ["inserted at most 0", "deleted at most 0", "updated at most 0"]
+        #expect(try apply(changes, rules).status == 0)
+        #expect(try apply(changes + Self.deletions([2]), rules).error.contains("1 of 20 objects would be deleted"))
+    }
+
+    /// 0.1 + 0.2 is 0.3 in decimals.
+    @Test(arguments: [
+        ("sum(m) in c grows by at most 0.2", true), ("sum(m) in c grows by at most 0.19", false),
+        ("sum(m) in c grows by at most 200 %", true), ("sum(m) in c grows by at most 199.99 %", false),
+        ("max(i) in c grows by at most 0", false), ("max(i) in c grows by at most 1", true),
+    ]) func numbersAreComparedExactly(rule: String, holds: Bool) throws {
+        let file = try tool.file("m.csv", "k,m,i\n1,0.1,4611686018427387904\n")
+        let store = tool.folder.path + "/decimals"
+        #expect(
+            try tool.run(
+                "import", store, file, "--entity", "M", "--key", "k", "--types", "k:integer,m:decimal,i:integer"
+            ).status == 0)
+        #expect(try tool.run("fetch", store, "--aggregate", "sum(m),max(i)", "--cache", "c").status == 0)
+        let changes = try tool.file(
+            "m.jsonl", #"{"op":"update","key":1,"values":{"m":"0.3","i":4611686018427387905}}"# + "\n")
+        let result = try tool.run("apply", store, changes, "--rule", rule)
+        #expect(result.status == (holds ? 0 : 1), "\(result.error)")
+    }
+
+    @Test func aRefusedImportLeavesNoEntity() throws {
+        let file = try tool.file("new.csv", "code,x\n1,1\n2,2\n")
+        let import_ = ["import", tool.store, file, "--entity", "New", "--key", "code", "--rule", "inserted at most 1"]
+        #expect(try tool.run(import_).status == 1)
+        #expect(try !tool.run("model", "show", tool.store).output.contains("New"))
+        #expect(try tool.run(import_ + ["--add-columns"]).status == 2)
+        let unsectioned = try tool.run("fetch", tool.store, "--sort", "size", "--cache", "flat")
+        #expect(unsectioned.status == 0)
+        let rule = try apply(Self.deletions([0]), ["no section of flat disappears"])
+        #expect(rule.status == 1 && rule.error.contains("the cache \"flat\" has no sections"), "\(rule.error)")
+        let missing = try apply(Self.deletions([0]), ["deleted at most 9"], "--cache", "none", "--sort", "size")
+        #expect(missing.status == 2 && missing.error.contains("no cache \"none\""), "\(missing.error)")
     }
 }

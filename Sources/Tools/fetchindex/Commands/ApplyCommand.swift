@@ -98,7 +98,14 @@ struct ApplyCommand: ParsableCommand {
         let isDryRun = self.review.dryRun
         // The printer of what is committed.
         let printer = isDryRun ? nil : printers.first
-        try printer?.establish()
+        if review == nil {
+            try printer?.establish()
+        } else if let printer, !isDryRun {
+            // A refused batch leaves the caches as they are.
+            guard try container.cacheNames().contains(printer.cacheName) else {
+                throw try container.unknownCache(printer.cacheName)
+            }
+        }
         if !isDryRun, let review { writer.beforeCommit = review.require }
         var (transactions, ignored) = (0, 0)
         var counted = writer.counts

@@ -138,8 +138,8 @@ struct ChangesCommand: ParsableCommand {
                 bar.finish()
                 let isKnown = try print(report, of: cacheName, definition, end, change, since: first, in: container)
                 try Output.settle()
-                try move(from: first, to: last, in: container)
                 if !isKnown { throw Failure() }
+                try move(from: first, to: last, in: container)
                 return change.isEmpty
             }
         } catch StoreError.logTooShort {

@@ -12,7 +12,7 @@ struct DiffCommand: ParsableCommand {
         commandName: "diff",
         abstract: "Print what changed between two catalogues: files, or entities of stores.",
         discussion: """
-            Rows with the same key are compared. Both catalogues are loaded into a temporary store, so nothing else is \
+            Rows with the same key are compared; a row without a column or member has no value there. Both catalogues are loaded into a temporary store, so nothing else is \
             changed. With --section, --sort or --where, the changes are those of that order, with places; otherwise those of \
             the rows alone.
 
@@ -31,6 +31,7 @@ struct DiffCommand: ParsableCommand {
     @Option(help: "The files' format: csv, tsv or jsonl; by default derived from their names.")
     var format: CatalogueFormat?
     @Option(parsing: .unconditional, help: "The separator of CSV fields, as in `import`.") var delimiter: String?
+    @Option(help: "The table of SQLite databases; by default their only one.") var table: String?
     @OptionGroup var lists: ListsOption
     @OptionGroup var request: RequestOptions
     @Flag(help: "Print only the numbers of changed rows, by section. Needs --section, --sort or --where.")
@@ -60,8 +61,6 @@ struct DiffCommand: ParsableCommand {
         let format: CatalogueFormat?
         var key: String?
         var types: String?
-        /// The columns; nil if they aren't known before the file is read.
-        var columns: [String]?
     }
 
     func run() throws {
@@ -74,31 +73,52 @@ struct DiffCommand: ParsableCommand {
         let container = try PersistentContainer(temporaryWith: Model())
         let name = entity ?? "Row"
         let bar = ProgressBar("loading")
+        var first: UInt64 = 0
         for (index, source) in sources.enumerated() {
-            var request = ImportRequest(
-                store: container.path, files: [source.path], format: try format(of: source), entity: name)
-            request.key = key
-            request.isDatabase = isDatabase(source)
-            request.types = try GivenTypes(option: types ?? source.types ?? "")
-            request.delimiter = try delimiter.map { try CatalogueInput.delimiter(option: $0, request.format) }
-            request.areListsText = lists.listsAsText
-            request.threads = threads.count
-            if index == 1 {
-                request.types = try GivenTypes(option: "")
-                request.addsColumns = true
-                request.mostDeleted = 100
-            }
-            do {
-                _ = try CatalogueImport(request).run { bar.show(rows: $0, fraction: $1) }
-            } catch let error as ImportStopped {
-                throw Failure("\(error.cause)\(index == 1 ? "; --types gives both catalogues the same types" : "")")
-            } catch let error as ImportError { throw error.asTold }
-            if index == 0 { try container.setBookmark(named: Self.start) }
+            try load(source, index, into: container, as: name, key, sources, bar)
+            if index == 0 { first = try container.newestCommit() }
         }
         bar.finish()
-        try warnOfMissingColumns(sources, container, name)
+        guard try container.model().entity(named: name) != nil else {
+            // Both are empty.
+            if output == .table { Output.line("no changes") }
+            if ifChanged { throw NothingChanged() }
+            return
+        }
+        try container.setBookmark(named: Self.start, at: .commit(first))
         let isEmpty = try request.isEmpty ? printRows(of: name, key, container) : printOrder(of: name, container)
         if ifChanged, isEmpty { throw NothingChanged() }
+    }
+
+    /// Loads a catalogue. The second one replaces the first one: rows lose the values that they lack.
+    private func load(
+        _ source: Source, _ index: Int, into container: PersistentContainer, as name: String, _ key: String,
+        _ sources: [Source], _ bar: ProgressBar
+    ) throws {
+        var request = ImportRequest(
+            store: container.path, files: [source.path], format: try format(of: source), entity: name)
+        request.key = key
+        (request.isDatabase, request.table) = (isDatabase(source), table)
+        if source.format == nil, CatalogueFormat.isDocument(path: source.path) { request.listPath = [] }
+        request.delimiter = try delimiter.map { try CatalogueInput.delimiter(option: $0, request.format) }
+        request.areListsText = lists.listsAsText
+        request.threads = threads.count
+        let isFirst = try container.model().entity(named: name) == nil
+        if isFirst {
+            request.types = try GivenTypes(option: types ?? sources.lazy.compactMap(\.types).first ?? "")
+        } else {
+            request.addsColumns = true
+            request.clearsMissing = true
+            request.mostDeleted = 100
+        }
+        do {
+            _ = try CatalogueImport(request).run { bar.show(rows: $0, fraction: $1) }
+        } catch let error as UnreadableFile where error.isEmpty {
+            if !isFirst { try BatchWriter(container, entity: name).deleteAll() }
+        } catch let error as ImportStopped {
+            let advice = index == 1 && types == nil ? "; --types gives both catalogues the same types" : ""
+            throw Failure("\(error.cause)\(advice)")
+        } catch let error as ImportError { throw error.asTold }
     }
 
     private static let start = "first"
@@ -108,11 +128,14 @@ struct DiffCommand: ParsableCommand {
         guard (try? Folder.kind(at: path)) == .folder else { return Source(path: path, format: format) }
         let container = try PersistentContainer(storeAt: path, isReadOnly: true, threads: threads.count)
         let stored = try container.model().entity(orOnly: entity)
+        if !stored.relationships.isEmpty {
+            Output.error("the relationships of \(stored.name.visible) are not compared")
+        }
         let file = try exports.write(stored, of: container)
         let types = stored.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
         return Source(
             path: file, format: .jsonl, key: stored.attributes.first(where: \.isUnique)?.name,
-            types: types.joined(separator: ","), columns: stored.attributes.map(\.name))
+            types: types.joined(separator: ","))
     }
 
     private func isDatabase(_ source: Source) -> Bool {
@@ -121,6 +144,7 @@ struct DiffCommand: ParsableCommand {
 
     private func format(of source: Source) throws -> CatalogueFormat {
         if isDatabase(source) { return .csv }
+        if source.format == nil, CatalogueFormat.isDocument(path: source.path) { return .jsonl }
         if let format = source.format ?? CatalogueFormat(path: source.path) { return format }
         if delimiter != nil { return .csv }
         throw ValidationError(
@@ -186,28 +210,6 @@ struct DiffCommand: ParsableCommand {
     private static func name(of path: String) -> String {
         String(path.split(separator: "/").last ?? "").visible
     }
-
-    /// Says which columns only one of the catalogues has: they look like values that all rows lack, or keep.
-    private func warnOfMissingColumns(
-        _ sources: [Source], _ container: PersistentContainer, _ name: String
-    ) throws {
-        guard let known = try container.model().entity(named: name)?.attributes.map(\.name) else { return }
-        guard let columns = try sources[1].columns ?? columns(of: sources[1]) else { return }
-        let lost = known.filter { !columns.contains($0) }
-        if !lost.isEmpty {
-            Output.error(
-                "\(Self.name(of: second)) lacks \(Numbers.count(lost.count, "column")): "
-                    + "\(lost.map(\.visible).joined(separator: ", ")); their values count as unchanged")
-        }
-    }
-
-    private func columns(of source: Source) throws -> [String]? {
-        if source.path == CatalogueInput.standardInput { return nil }
-        var input = try CatalogueInput.opening(source.path)
-        let format = try format(of: source)
-        input.delimiter = try delimiter.map { try CatalogueInput.delimiter(option: $0, format) }
-        return format == .jsonl || isDatabase(source) ? nil : try format.open(input).columns
-    }
 }
 
 /// Files with the records of stores, in a temporary folder that is removed at the end.
@@ -241,5 +243,20 @@ private final class TemporaryExports {
         try file.write(writer.bytes)
         try file.keep()
         return path
+    }
+}
+
+extension BatchWriter {
+    /// Deletes all objects of the writer's entity.
+    fileprivate func deleteAll() throws {
+        var numbers: [UInt64] = []
+        try forEachNumber { number in
+            numbers.append(number)
+            return true
+        }
+        for number in numbers {
+            if let object = try object(number: number) { try delete(object) }
+        }
+        try commit()
     }
 }

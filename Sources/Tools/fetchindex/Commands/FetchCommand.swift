@@ -145,7 +145,7 @@ struct FetchCommand: ParsableCommand {
             }
             if choice.percentile != nil {
                 let sections = try range(of: order, definition).sections
-                return try PercentileReport(of: order, definition, sections, choice.percents()).print(asJSON: isJSON)
+                return try PercentileReport(of: order, definition, sections, choice).print(asJSON: isJSON)
             }
             let columns = try columns(of: order)
             let range = try chosen(range(of: order, definition), order)
@@ -213,20 +213,11 @@ struct FetchCommand: ParsableCommand {
     private func range(of order: FetchedOrder, _ definition: OrderDefinition) throws -> FetchedRange {
         let isTable = output == .table
         if let inSection {
-            guard
-                let (index, section, others) = try order.section(
-                    named: inSection, SectionTitles(definition.sectionKey, order))
-            else {
-                throw Failure("there is no section \"\(inSection)\"")
-            }
-            if others > 0 {
-                Output.error(
-                    "\(others + 1) sections are called \"\(inSection.visible)\"; printing the one of object "
-                        + "\(section.objectID?.number ?? 0)")
-            }
+            let (index, section) = try order.requireSection(
+                named: inSection, SectionTitles(definition.sectionKey, order))
             return FetchedRange(index, section, rowOffset: offset, rowLimit: rowLimit)
         }
-        let tableSections = hasOnlySections ? nil : Self.defaultTableSections
+        let tableSections = hasOnlySections || choice.percentile != nil ? nil : Self.defaultTableSections
         return FetchedRange(
             of: order, sectionOffset: sectionOffset,
             sectionLimit: output.catalogue != nil && !hasOnlySections
@@ -236,7 +227,7 @@ struct FetchCommand: ParsableCommand {
 
     private func chosen(_ range: FetchedRange, _ order: FetchedOrder) throws -> FetchedRange {
         let range = try choice.rowPart().map { FetchedRange(of: order, $0) } ?? range
-        return choice.sample.map { range.sampled($0, seed: choice.seed, order) } ?? range
+        return choice.sample.map { range.sampled($0, seed: choice.seed ?? 0, order) } ?? range
     }
 
     private func print(

@@ -130,9 +130,15 @@ struct ImportCommand: ParsableCommand {
                 "--create-related cannot be used with --replace, which deletes objects that the file lacks.")
         }
         if !cacheNames.isEmpty && !review.dryRun { throw ValidationError("--cache is for --dry-run.") }
-        if review.dryRun && (addColumns || createRelated) {
+        if let deltaOut, let file = try? FileIdentity(ofPath: deltaOut),
+            files.contains(where: { (try? FileIdentity(ofPath: $0)) == file })
+        {
+            throw ValidationError("--delta-out names the catalogue itself.")
+        }
+        if (review.dryRun || review.hasRules) && (addColumns || createRelated) {
             throw ValidationError(
-                "--dry-run does not change the model: --add-columns and --create-related cannot be used with it.")
+                "--add-columns and --create-related change the model first: --dry-run and rules cannot be used with them."
+            )
         }
         guard (0...100).contains(replaceLimit) else {
             throw ValidationError("--replace-limit must be from 0 to 100 per cent.")
@@ -159,9 +165,17 @@ struct ImportCommand: ParsableCommand {
                 if let delta { try writeDelta(of: preview, model, to: delta) }
             }
         }
-        try delta?.keep()
+        // A refused dry run leaves no delta.
+        if review?.isBroken != true { try keep(delta) }
         try printReport(Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
         try review?.end()
+    }
+
+    /// Gives a delta its name.
+    private func keep(_ delta: ExportFile?) throws {
+        do { try delta?.keep() } catch {
+            throw Failure("\(error); \(review.dryRun ? "nothing was changed" : "the import itself is committed")")
+        }
     }
 
     /// Writes the changes of the transaction to a file.
@@ -175,6 +189,11 @@ struct ImportCommand: ParsableCommand {
             writer.removeWritten()
         }
         try file.write(writer.bytes)
+        if writer.unnamedCount > 0 {
+            Output.error(
+                "\(Numbers.count(writer.unnamedCount, "object")) without a key cannot be named, and \(writer.unnamedCount == 1 ? "is" : "are") left out of the delta"
+            )
+        }
     }
 
     private func outcome(

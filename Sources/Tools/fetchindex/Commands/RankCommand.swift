@@ -106,10 +106,7 @@ struct RankCommand: ParsableCommand {
     private func printRank(ofValue text: String, _ order: FetchedOrder, _ definition: OrderDefinition) throws {
         var index: Int?
         if let inSection {
-            guard let found = try order.section(named: inSection, SectionTitles(definition.sectionKey, order)) else {
-                throw Failure("there is no section \"\(inSection)\"")
-            }
-            index = found.index
+            index = try order.requireSection(named: inSection, SectionTitles(definition.sectionKey, order)).index
         } else if order.sectionCount > 1 {
             throw ValidationError("The order is sorted within its sections: pass --in-section.")
         }

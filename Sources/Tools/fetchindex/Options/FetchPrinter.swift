@@ -56,10 +56,23 @@ extension FetchedOrder {
         }
     }
 
+    /// Returns the section with a name or a title. Throws if no section has it; warns if several have it.
+    func requireSection(named name: String, _ titles: SectionTitles) throws -> (index: Int, section: FetchedSection) {
+        guard let (index, section, others) = try self.section(named: name, titles) else {
+            throw Failure("there is no section \"\(name)\"")
+        }
+        if others > 0 {
+            Output.error(
+                "\(others + 1) sections are called \"\(name.visible)\"; printing the one of object "
+                    + "\(section.objectID?.number ?? 0)")
+        }
+        return (index, section)
+    }
+
     /// Returns the first section with a name or a title, compared by bytes, and the number of further sections with the
     /// same name: related objects, each with a section, can share a name. For an empty name that no section has,
     /// returns the section of null. Returns nil if no section is found. O(sections).
-    func section(named name: String, _ titles: SectionTitles) throws -> (
+    private func section(named name: String, _ titles: SectionTitles) throws -> (
         index: Int, section: FetchedSection, others: Int
     )? {
         var found: (Int, FetchedSection, Int)?

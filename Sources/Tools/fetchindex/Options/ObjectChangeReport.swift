@@ -28,6 +28,7 @@ final class ObjectChangeReport {
         let until: UInt64
     }
 
+    private static let start = "{\"rows\":["
     private static let columns = ["kind", "id", "key", "entity", "old", "new"]
 
     private let entity: String
@@ -41,14 +42,13 @@ final class ObjectChangeReport {
         (self.entity, self.format) = (entity, format)
         document = ChangeDocument(title: title ?? entity.visible, subtitle: "", most: most)
         if let table = format.catalogue, table != .jsonl { writer = try CatalogueWriter(table, columns: Self.columns) }
-        if format == .json { Output.write("{\"rows\":[") }
     }
 
     func print(_ change: ObjectChange) throws {
         count += 1
         switch format {
         case .table: Output.line(line(of: change))
-        case .json: try Output.write((count == 1 ? "" : ",") + Output.json(Row(change)))
+        case .json: try Output.write((count == 1 ? Self.start : ",") + Output.json(Row(change)))
         case .jsonl: try Output.jsonLine(Row(change))
         case .csv, .tsv: try write(Row(change))
         case .html, .markdown: document.add(change)
@@ -67,7 +67,7 @@ final class ObjectChangeReport {
         case .table: if count == 0 { Output.line("no changes") }
         case .json:
             let points = try Output.json(Points(entity: entity, since: first, until: last))
-            Output.line("],\(points.dropFirst())")
+            Output.line((count == 0 ? Self.start : "") + "],\(points.dropFirst())")
         case .jsonl: break
         case .csv, .tsv: if let writer { Output.bytes(writer.bytes) }
         }

@@ -85,6 +85,8 @@ final class TransactionReview {
         try end()
     }
 
+    var isBroken: Bool { !broken.isEmpty }
+
     /// Throws if the transaction breaks a rule.
     func end() throws {
         for sentence in broken { Output.error(sentence) }

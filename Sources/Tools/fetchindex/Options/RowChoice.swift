@@ -17,7 +17,7 @@ struct RowChoice: ParsableArguments {
             valueName: "k/n"))
     var part: String?
     @Option(help: "Print this number of rows, which are chosen by chance, in their order.") var sample: Int?
-    @Option(help: "The number that determines the rows of --sample.") var seed: UInt64 = 0
+    @Option(help: "The number that determines the rows of --sample; 0 by default.") var seed: UInt64?
     @Option(
         help: ArgumentHelp(
             "Print percentiles of the first sort key in each section, such as 50,95,99, without reading the rows.",
@@ -30,6 +30,7 @@ struct RowChoice: ParsableArguments {
         if percentile != nil && (part != nil || sample != nil) {
             throw ValidationError("--percentile prints no rows: --part and --sample cannot be used with it.")
         }
+        if seed != nil && sample == nil { throw ValidationError("--seed is for --sample.") }
         if let sample, sample < 0 { throw ValidationError("--sample must not be negative.") }
         _ = try rowPart()
         _ = try percents()
@@ -44,16 +45,18 @@ struct RowChoice: ParsableArguments {
         return RowPart(part: number, count: count)
     }
 
+    /// The percentages as they were given.
+    var percentNames: [String] {
+        percentile.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) } ?? []
+    }
+
     func percents() throws -> [Double] {
-        try percentile.map { text in
-            try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
-                guard let percent = Double(part), (0...100).contains(percent) else {
-                    throw ValidationError(
-                        "--percentile takes numbers from 0 to 100, such as 50,95,99, not \"\(part)\".")
-                }
-                return percent
+        try percentNames.map { text in
+            guard let percent = Double(text), (0...100).contains(percent) else {
+                throw ValidationError("--percentile takes numbers from 0 to 100, such as 50,95,99, not \"\(text)\".")
             }
-        } ?? []
+            return percent
+        }
     }
 }
 
@@ -75,11 +78,10 @@ struct PercentileReport: Encodable {
     private enum CodingKeys: CodingKey { case sections }
 
     init(
-        of order: FetchedOrder, _ definition: OrderDefinition, _ sections: Range<Int>, _ percents: [Double]
+        of order: FetchedOrder, _ definition: OrderDefinition, _ sections: Range<Int>, _ choice: RowChoice
     ) throws {
+        let (percents, names) = (try choice.percents(), choice.percentNames)
         let titles = SectionTitles(definition.sectionKey, order)
-        // 50 and not 50.0
-        let names = percents.map { $0 == $0.rounded() ? String(Int($0)) : String($0) }
         self.names = names
         hasSections = definition.sectionKey != nil
         self.sections = try sections.map { index in
