@@ -49,7 +49,8 @@ package enum ChangePage {
     private static func change(_ document: ChangeDocument) -> Change {
         Change(
             title: document.title, subtitle: document.subtitle, numbers: document.numbers,
-            hasSections: !document.sections.isEmpty || !document.moreSections.isEmpty, sections: document.sections, moreSections: document.moreSections,
+            hasSections: !document.sections.isEmpty || !document.moreSections.isEmpty, sections: document.sections,
+            moreSections: document.moreSections,
             groups: document.groups.map { group in
                 Group(style: group.kind, title: group.title, rows: group.rows.map(row), more: group.more)
             })

@@ -199,6 +199,12 @@ private enum Concurrency {
             try writer.update(book, values)
         }
         if let outcome = try writer.commit(bringing: definition, cacheName: "books by publisher") { print(outcome) }
+        struct PublisherIsGone: Error {}
+        writer.beforeCommit = { preview in
+            let books = try preview.order(definition, cacheName: "books by publisher")
+            let summary = try books.order.summary(of: books.change)
+            if summary.sections.contains(where: { $0.to == nil }) { throw PublisherIsGone() }
+        }
         try DocComments.order(container)
         try container.withOrder(definition, options) { #expect($0.outcome == .hit) }
     }

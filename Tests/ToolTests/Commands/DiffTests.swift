@@ -114,7 +114,7 @@ import Testing
         #expect(try tool.run("diff", empty, empty, "--key", "code", "--if-changed").status == 3)
         let document = try tool.file("c.json", #"[{"code":1,"x":5},{"code":2,"x":7}]"#)
         #expect(try diff(rows, document) == #"{"op":"update","key":2,"values":{"x":7}}"# + "\n")
-        // A column without values is no change.
+        // A column without values changes nothing.
         let (one, other) = (try tool.file("e1.csv", "k,v\n1,a\n"), try tool.file("e2.csv", "k,v,x\n1,a,\n"))
         #expect(try tool.run("diff", one, other, "--key", "k", "--if-changed").status == 3)
     }
