@@ -127,14 +127,16 @@ extension ChangeRule.Limit {
         var digits = text.trimmingSpaces
         isPercent = digits.hasSuffix("%")
         if isPercent { digits = String(digits.dropLast()).trimmingSpaces }
-        let groups = digits.split(separator: ",", omittingEmptySubsequences: false)
+        let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+        let groups = parts[0].split(separator: ",", omittingEmptySubsequences: false)
         // Commas group three digits each.
-        guard let last = groups.last, groups.count == 1 || last.prefix { $0 != "." }.count == 3,
-            groups.dropFirst().dropLast().allSatisfy({ $0.count == 3 }), groups[0].count <= 3 || groups.count == 1,
-            groups.joined().allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), groups[0].first?.isNumber == true,
-            last.last?.isNumber == true, groups.joined().count(where: { $0 == "." }) <= 1,
-            let number = Decimal(string: groups.joined())
-        else { return nil }
+        let isGrouped = groups.count == 1 || groups[0].count <= 3 && groups.dropFirst().allSatisfy { $0.count == 3 }
+        let isOfDigits = (groups + parts.dropFirst()).allSatisfy { group in
+            !group.isEmpty && group.allSatisfy { $0.isASCII && $0.isNumber }
+        }
+        guard parts.count <= 2, isGrouped, isOfDigits, let number = Decimal(string: digits.filter { $0 != "," }) else {
+            return nil
+        }
         self.number = number
     }
 }
