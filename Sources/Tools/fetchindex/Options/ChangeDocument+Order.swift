@@ -25,8 +25,8 @@ extension ChangeDocument {
             // The place of a row that only shifts is the new one.
             let (from, to) = (event.kind == .update ? nil : event.from, event.to)
             let place = [
-                try from.map { try Self.place($0, sections.map { try $0.name(ofOld:) }) },
-                try to.map { try Self.place($0, sections.map { try $0.name(ofNew:) }) },
+                try from.map { try Self.place($0, sections.map { $0.name(ofOld:) }) },
+                try to.map { try Self.place($0, sections.map { $0.name(ofNew:) }) },
             ].compactMap { $0 }
             add(
                 event.kind, name: name?.key?.shownText ?? "#\(event.id.number)",
