@@ -15,9 +15,9 @@ public struct BatchPreview {
         commit = try container.store.snapshot().commit
     }
 
-    /// The numbers of objects of all entities that the transaction inserts, updates and deletes: each object once, also
-    /// those that are deleted by the rules of relationships; objects that are as before aren't counted. `unchanged` is 0.
-    /// O(k log n) for k changes. Throws `StoreError`.
+    /// The numbers of objects of all entities that the transaction inserts, updates and deletes. Each object is counted
+    /// once, by its state before and after; objects that delete rules delete count too. `unchanged` is 0. O(k log n) for
+    /// k changes. Throws `StoreError`.
     public func counts() throws -> BatchWriter.Counts {
         damage.requireOpen()
         return try withPublicErrors {

@@ -13,8 +13,8 @@ public struct Bookmark: Equatable, Sendable {
     /// Whether the log still has all changes since the commit. If not, the bookmark has been passed over: the log grew
     /// beyond its limit, or was deleted.
     public let isReachable: Bool
-    /// The number of bytes of the log that the bookmark keeps: those of the commits after it. They may also be kept for
-    /// other readers; without any, the store deletes the oldest ones once the log is long.
+    /// The number of bytes of the log after the bookmark's commit. Caches and other bookmarks may need them too. What
+    /// nothing needs, the store deletes once the log is long, the oldest commits first.
     public let pinnedBytes: Int
 
     init(_ name: String, _ stored: StoredBookmark, in reader: StoreReader) {
@@ -106,7 +106,7 @@ extension FetchedResultsController {
     /// The exact change of the saved order from a point to the context's state, or to an earlier point, whether or not
     /// the controller has reported it. Unsaved edits aren't counted. Costs and throws like
     /// ``FetchedOrder/changes(since:until:)``; returns nil before the first fetch. Throws `RequestError` if the request
-    /// has an offset or a limit, because its rows then aren't those of the order.
+    /// has an offset or a limit, because its rows are then only a part of the order.
     public func changes(since point: StorePoint, until end: StorePoint? = nil) throws -> ResultsChange? {
         try withPublicErrors {
             guard fetchRequest.offset == 0, fetchRequest.limit == nil else {

@@ -31,10 +31,9 @@ public struct ObjectChange: Sendable {
 
 extension PersistentContainer {
     /// Calls the body with the net change of each object of an entity and its subentities from one point to another, by
-    /// default to the newest state: several changes of an object are one, and those that undo each other none. Objects
-    /// of each entity come by number: first the updated and deleted ones, then the inserted ones. Changes of
-    /// relationships alone count as updates if the object's own record has the reference. Returns the commits of the
-    /// two points.
+    /// default to the newest state: several changes of an object are one, and changes that undo each other none. For
+    /// each entity, updated and deleted objects come first, by number, and then the inserted ones. A change of a
+    /// relationship is an update of the object whose record has the reference. Returns the commits of the two points.
     ///
     /// O(k log n) for k changes since the first point, with at most some 200 bytes of memory for each. Throws
     /// `StoreError`: `logTooShort` if the log doesn't have all changes since the point, or if the second point is before

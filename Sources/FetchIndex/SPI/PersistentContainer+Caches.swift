@@ -114,9 +114,9 @@ extension FetchedOrder {
         try withPublicErrors { try point.commit(in: reader) }
     }
 
-    /// The order at an earlier point. Its sections and rows are those of that time, but values of related objects are so
-    /// only if the order depends on them. Throws `StoreError.logTooShort`. O(k log n) for k changes, which stay in
-    /// memory.
+    /// The order at an earlier point. Its sections and rows are as they were then, and so are the values of related
+    /// objects on which the order depends; values of other related objects are the newest ones. Throws
+    /// `StoreError.logTooShort`. O(k log n) for k changes, which stay in memory.
     package func past(at point: StorePoint) throws -> FetchedOrder {
         try withPublicErrors {
             let commit = try point.commit(in: reader)

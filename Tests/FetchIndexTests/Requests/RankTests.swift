@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Parts, samples, percentiles and ranks are those of the sorted list of rows.
+/// Parts, samples, percentiles and ranks agree with the sorted list of rows.
 @Suite struct RankTests {
     private static let model = Model(entities: [
         Entity(

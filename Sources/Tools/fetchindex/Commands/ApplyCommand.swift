@@ -111,7 +111,7 @@ struct ApplyCommand: ParsableCommand {
         var counted = writer.counts
         func endTransaction() throws {
             guard writer.hasOpenTransaction else { return }
-            // A transaction that is reviewed has those of the file.
+            // A review sees the file's transactions as one.
             if review != nil {
                 if writer.counts != counted { transactions += 1 }
                 counted = writer.counts

@@ -13,8 +13,8 @@ struct DiffCommand: ParsableCommand {
         abstract: "Print what changed between two catalogues: files, or entities of stores.",
         discussion: """
             Rows with the same key are compared; a row without a column or member has no value there. Both catalogues are loaded into a temporary store, so nothing else is \
-            changed. With --section, --sort or --where, the changes are those of that order, with places; otherwise those of \
-            the rows alone.
+            changed. With --section, --sort or --where, the changes of that order are printed, with places; otherwise the \
+            changed rows alone.
 
             jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it.
 

@@ -92,30 +92,6 @@ struct ImportCommand: ParsableCommand {
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
-    struct Report: Encodable {
-        let inserted: Int
-        let updated: Int
-        let unchanged: Int
-        /// The number of deleted objects; nil if `--replace` isn't given.
-        let deleted: Int?
-        /// The number of inserted related objects; nil if `--create-related` isn't given, or if the file is empty.
-        let created: Int?
-        let badRows: [String]
-        let badRowCount: Int
-        let commit: UInt64
-        let milliseconds: Double
-
-        init(_ outcome: CatalogueImport.Outcome, milliseconds: Double) {
-            (inserted, updated) = (outcome.counts.inserted, outcome.counts.updated)
-            unchanged = outcome.counts.unchanged
-            (deleted, created) = (outcome.deletedCount, outcome.insertedRelatedCount)
-            badRows = outcome.bad.listed.map(\.sentence)
-            badRowCount = outcome.bad.count
-            commit = outcome.commit
-            self.milliseconds = milliseconds
-        }
-    }
-
     func validate() throws {
         if files.count(where: { $0 == CatalogueInput.standardInput }) > 1 {
             throw ValidationError("Standard input can be read only once.")
@@ -167,7 +143,7 @@ struct ImportCommand: ParsableCommand {
         }
         // A refused dry run leaves no delta.
         if review?.isBroken != true { try keep(delta) }
-        try printReport(Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
+        try printReport(ImportReport(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
         try review?.end()
     }
 
@@ -280,7 +256,7 @@ struct ImportCommand: ParsableCommand {
         return formats[0]
     }
 
-    private func printReport(_ report: Report) throws {
+    private func printReport(_ report: ImportReport) throws {
         if output.isJSON { return try Output.jsonLine(report) }
         if review.dryRun { Output.write("nothing was changed; would import ") }
         let rows = report.inserted + report.updated + report.unchanged
