@@ -19,8 +19,6 @@ final class RecordPlacer: RowPlacer {
     /// Makes the headings of sections; nil unless sections are related objects.
     let headings: ObjectHeadings?
     private let sortColumns: [SortColumn]
-    /// The first sort key of the rows in a section, and its column; nil if rows are sorted by their numbers.
-    let first: (key: SortKey<ManagedObject>, column: SortColumn)?
     let columns: AggregateColumns
     /// The slots of the attributes in the aggregates' columns.
     private let columnSlots: [Int]
@@ -44,15 +42,13 @@ final class RecordPlacer: RowPlacer {
             (definition.predicate?.versions ?? []) + (names.isEmpty ? [] : ["entities \(names.joined(separator: " "))"])
         section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity, table) }
         headings = try ObjectHeadings(definition, number, in: model)
-        let headingKeyCount = headings?.sortKeyCount ?? 0
-        sortColumns = try definition.sortKeys.dropFirst(headingKeyCount).map { key in
+        sortColumns = try definition.sortKeys.dropFirst(headings?.sortKeyCount ?? 0).map { key in
             if let (expression, type) = try table.aggregate(of: key.attribute, for: "the sort key") {
                 return try SortColumn(key, slot: 0, type, of: entity, expression)
             }
             let (slot, type) = try table.requireSlot(of: key.attribute, for: "the sort key")
             return try SortColumn(key, slot: slot, type, of: entity)
         }
-        first = sortColumns.first.map { (definition.sortKeys[headingKeyCount], $0) }
         columns = try definition.aggregateColumns(of: entity)
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
         columnForms = columns.columns.map(\.form)
@@ -68,6 +64,11 @@ final class RecordPlacer: RowPlacer {
             return first.slots[number]
         }
         missingValues = entity.missingValues
+    }
+
+    /// The first sort key of the rows in a section, and its column; nil if rows are sorted by their numbers.
+    var first: (key: SortKey<ManagedObject>, column: SortColumn)? {
+        sortColumns.first.map { (definition.sortKeys[headings?.sortKeyCount ?? 0], $0) }
     }
 
     func copy() throws -> any RowPlacer { try RecordPlacer(definition, number, in: model) }
