@@ -74,7 +74,7 @@ extension OrderChange.RowEvents where RowID == RecordKey {
             let names = Dictionary(
                 uniqueKeysWithValues: events.entities.map { ($0, name(RecordKey(entity: $0, number: 1))) })
             return OrderChange<Name>.RowEvents(packed: events) { object in
-                // The names are those of the events' own entities.
+                // Each name is the entity of the event.
                 guard let name = names[object.entity] else { preconditionFailure("An event's entity is not known.") }
                 return rename(name, object)
             }

@@ -9,7 +9,8 @@ struct RankCommand: ParsableCommand {
         commandName: "rank",
         abstract: "Print how many rows of a cached order come before an object, or before a value of its sort key.",
         discussion: """
-            The object is named by a unique attribute, the value is one of the first sort key. Nothing is scanned.
+            The object is named by a unique attribute, the value is one of the first sort key. A fresh cache answers \
+            without reading the rows.
 
             Example: fetchindex rank books.store --cache 'by price' --value 2000
             """)
