@@ -81,6 +81,8 @@ let package = Package(
             cSettings: strictC, cxxSettings: strictCXX),
         // xxHash's header: checksums of stored bytes
         .cLibrary("XXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
+        // libmd's header: SHA-256, which Apple's systems have in CommonCrypto
+        .cLibrary("Digest", pkgConfig: "libmd", apt: "libmd-dev", brew: "libmd"),
         // libcsv's header: a streaming CSV parser
         .cLibrary("CSV", apt: "libcsv-dev", brew: "libcsv"),
         // the headers of zlib and zstd: compressed catalogues
@@ -96,10 +98,13 @@ let package = Package(
         .target(name: "FetchIndexCLibrary", path: "Sources/Platform/CLibrary", swiftSettings: strict),
         // dates, decimals, UUIDs, URLs: FoundationEssentials, or Apple's Foundation
         .target(name: "FetchIndexEssentials", path: "Sources/Platform/Essentials", swiftSettings: strict),
-        // bytes (spans, numbers, checksums), files (private files, locks, replacement), threads
+        // bytes (spans, numbers, checksums, fingerprints), files (private files, locks, replacement), threads
         .target(
             name: "FetchIndexPlatform",
-            dependencies: ["CFetchIndexMalloc", "CFetchIndexXXHash", "FetchIndexCLibrary", "FetchIndexEssentials"],
+            dependencies: [
+                "CFetchIndexDigest", "CFetchIndexMalloc", "CFetchIndexXXHash", "FetchIndexCLibrary",
+                "FetchIndexEssentials",
+            ],
             path: "Sources/Platform", exclude: ["CLibrary", "Essentials"], swiftSettings: strict),
 
         // MARK: Structures

@@ -1,5 +1,6 @@
 internal import FetchIndexModels
 internal import FetchIndexOrderCaches
+internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// The function that an aggregate applies to an attribute's values.
@@ -14,23 +15,16 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
     case max
     /// The average; for the types of `sum`.
     case average
+    /// The fingerprint of the rows' attributes. It belongs to no single attribute: see `Aggregate.fingerprint`.
+    case fingerprint
 
-    var needsSum: Bool {
-        switch self {
-        case .sum, .average: true
-        case .count, .min, .max: false
-        }
-    }
+    var needsSum: Bool { self == .sum || self == .average }
+    var needsExtremes: Bool { self == .min || self == .max }
 
-    var needsExtremes: Bool {
+    /// The result to compute from an attribute's column; nil for a fingerprint.
+    var result: AggregateColumns.Result? {
         switch self {
-        case .min, .max: true
-        case .count, .sum, .average: false
-        }
-    }
-
-    var result: AggregateColumns.Result {
-        switch self {
+        case .fingerprint: nil
         case .count: .count
         case .sum: .total
         case .min: .minimum
@@ -54,6 +48,7 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
 /// double. If all values are null, or the range is empty, a sum and a count are zero, and other aggregates are null.
 public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     public let function: AggregateFunction
+    /// The attribute's name; empty for a fingerprint.
     public let attribute: String
 
     public init(_ function: AggregateFunction, _ attribute: String) {
@@ -83,6 +78,16 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         Aggregate(.average, keyPath)
     }
 
+    /// The fingerprint of the rows: 32 hexadecimal digits, which are equal for two sets of rows with equal values of all
+    /// attributes, and differ otherwise, except with a probability of 2^-128. It doesn't depend on the order of the rows,
+    /// on their history or on the store, so it shows whether two stores have the same rows. Relationships aren't part of
+    /// it. Keeping it costs 16 bytes a row, and a SHA-256 digest for each row that is placed.
+    ///
+    /// Algorithm: the sum, modulo 2^128, of the first 16 bytes of the digest of each row, as described in
+    /// <doc:Fingerprints>. It finds accidents. It doesn't protect against people who choose values in order to keep it the
+    /// same.
+    public static var fingerprint: Aggregate { Aggregate(.fingerprint, "") }
+
     /// The aggregate without its object class.
     var untyped: Aggregate<ManagedObject> { Aggregate<ManagedObject>(function, attribute) }
 
@@ -97,16 +102,24 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
 }
 
 extension Aggregate: CustomStringConvertible {
-    /// The form FUNCTION(ATTRIBUTE), which the tool also reads.
-    public var description: String { "\(function.rawValue)(\(RequestText.quoted(attribute)))" }
+    /// The form FUNCTION(ATTRIBUTE), or `fingerprint`. The tool reads it too.
+    public var description: String {
+        function == .fingerprint ? function.rawValue : "\(function.rawValue)(\(RequestText.quoted(attribute)))"
+    }
 
     /// Parses the form of `description`; `avg` is accepted too. Throws `RequestError`.
     public init(parsing text: String) throws {
+        if text == AggregateFunction.fingerprint.rawValue {
+            self = .fingerprint
+            return
+        }
         guard let call = RequestText.call(text), call.arguments.count == 1, let attribute = call.arguments.first,
-            !attribute.isEmpty, let function = AggregateFunction(rawValue: call.name == "avg" ? "average" : call.name)
+            !attribute.isEmpty, let function = AggregateFunction(rawValue: call.name == "avg" ? "average" : call.name),
+            function != .fingerprint
         else {
             throw RequestError.malformed(
-                "an aggregate is count(KEY), sum(KEY), min(KEY), max(KEY) or average(KEY), not \"\(text)\"")
+                "an aggregate is count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY) or fingerprint, not \"\(text)\""
+            )
         }
         self.init(function, RequestText.unquoted(attribute))
     }
@@ -123,13 +136,25 @@ extension AggregateColumns {
         index(of: attribute, keepsSum: function.needsSum, keepsExtremes: function.needsExtremes)
     }
 
-    /// Reads an aggregate's value from the summary of some rows. Throws `RequestError` if the request doesn't have the
-    /// aggregate.
-    func value(of aggregate: Aggregate<ManagedObject>, in summary: [UInt8]) throws -> Value {
-        guard let index = index(for: aggregate.function, of: aggregate.attribute) else {
-            throw RequestError.malformed("the request has no aggregate \(aggregate)")
+    /// Whether summaries contain an aggregate.
+    func contains(_ aggregate: Aggregate<some ManagedObject>) -> Bool {
+        if aggregate.function == .fingerprint { return hasFingerprint }
+        return index(for: aggregate.function, of: aggregate.attribute) != nil
+    }
+
+    /// Reads an aggregate's value from the summary of some rows, which begins at the offset `start` of `summary`. Throws
+    /// `RequestError` if the request doesn't have the aggregate.
+    func value(
+        of aggregate: Aggregate<some ManagedObject>, in summary: [UInt8], from start: Int = 0
+    ) throws -> Value {
+        if let result = aggregate.function.result {
+            if let index = index(for: aggregate.function, of: aggregate.attribute) {
+                return try value(result, at: index, of: summary, from: start)
+            }
+        } else if hasFingerprint {
+            return .string(try fingerprint(of: summary, from: start).description)
         }
-        return try value(aggregate.function.result, at: index, of: summary)
+        throw RequestError.malformed("the request has no aggregate \(aggregate)")
     }
 }
 
@@ -138,7 +163,7 @@ extension OrderDefinition {
     func aggregateColumns(of entity: Entity) throws -> AggregateColumns {
         if aggregates.isEmpty { return .none }
         var wanted: [Int: [Aggregate<ManagedObject>]] = [:]
-        for aggregate in aggregates {
+        for aggregate in aggregates where aggregate.function != .fingerprint {
             let slot = try entity.requireSlot(of: aggregate.attribute)
             try aggregate.requireFit(entity.attribute(at: slot).type, in: entity)
             wanted[slot, default: []].append(aggregate)
@@ -154,7 +179,7 @@ extension OrderDefinition {
                     SummaryForm(
                         attribute.type, keepsSum: own.contains(where: \.function.needsSum),
                         keepsExtremes: own.contains(where: \.function.needsExtremes)))
-            })
+            }, hasFingerprint: keepsFingerprint)
         guard columns.maximumLength <= AggregateColumns.greatestLength else {
             throw RequestError.malformed(
                 "the aggregates of the request need up to \(columns.maximumLength) bytes a section, but at "
@@ -164,13 +189,31 @@ extension OrderDefinition {
         return columns
     }
 
+    /// Whether the order keeps a fingerprint of its rows.
+    var keepsFingerprint: Bool { aggregates.contains { $0.function == .fingerprint } }
+
     /// The text that describes the columns in a cache's identity: their layout and, after a blank, the attributes'
-    /// permanent names.
-    func aggregatesKept(_ columns: AggregateColumns, of entity: Entity) throws -> String {
+    /// permanent names. A fingerprint adds, for each entity of the rows, the current names of the attributes in its
+    /// digests, because a new name may change their order.
+    func aggregatesKept(_ columns: AggregateColumns, of entity: Entity, _ subentities: [Entity]) throws -> String {
         if columns.isEmpty { return "" }
         let names = try columns.columns.map { column in
             RequestText.quoted(entity.slots[try entity.requireSlot(of: column.names[0])].permanentName)
         }
-        return columns.layout + " " + names.joined(separator: ",")
+        let kept = columns.layout + " " + names.joined(separator: ",")
+        if !columns.hasFingerprint { return kept }
+        let digested = ([entity] + subentities).map { entity in
+            entity.fingerprintedSlots.map { RequestText.quoted(entity.attribute(at: $0.slot).name) }
+                .joined(separator: ",")
+        }
+        return kept + " " + digested.joined(separator: ";")
+    }
+}
+
+extension Entity {
+    /// The slots and types of all attributes, sorted by the UTF-8 bytes of their names.
+    var fingerprintedSlots: [(slot: Int, type: ValueType)] {
+        attributeSlots.sorted { attribute(at: $0).name.utf8.lexicographicallyPrecedes(attribute(at: $1).name.utf8) }
+            .map { ($0, attribute(at: $0).type) }
     }
 }

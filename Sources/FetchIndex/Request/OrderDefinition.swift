@@ -114,7 +114,7 @@ public struct OrderDefinition: Hashable, Sendable {
                 placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) },
                 includesSubentities: includesSubentities, related: related, in: model),
             predicate: texts.predicate, sort: texts.sort, section: texts.section,
-            aggregates: try permanent.aggregatesKept(placer.columns, of: entity),
+            aggregates: try permanent.aggregatesKept(placer.columns, of: entity, subentities.map(\.1)),
             aggregateList: texts.aggregates,
             collation: versions.sorted().joined(separator: ", "))
         let members = [number] + subentities.map(\.0)

@@ -1,6 +1,7 @@
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
+internal import FetchIndexValues
 /// Places records in an order: decides whether a record is a member, and makes its section value and its sort key.
 final class RecordPlacer: RowPlacer {
     private let definition: OrderDefinition
@@ -23,7 +24,11 @@ final class RecordPlacer: RowPlacer {
     /// The slots of the attributes in the aggregates' columns.
     private let columnSlots: [Int]
     private let columnForms: [SummaryForm]
+    /// Whether rows have summaries.
     private let hasColumns: Bool
+    /// The slots and types of all attributes, in the order in which a fingerprint contains their values; nil if the order
+    /// keeps no fingerprint.
+    private let fingerprinted: [(slot: Int, type: ValueType)]?
     private let missingValues: [UInt8]
     /// The slots of the entity's own records on which placements depend.
     let reads: Set<Int>
@@ -52,10 +57,12 @@ final class RecordPlacer: RowPlacer {
         columns = try definition.aggregateColumns(of: entity)
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
         columnForms = columns.columns.map(\.form)
-        hasColumns = !columnSlots.isEmpty
+        hasColumns = !columns.isEmpty
+        fingerprinted = columns.hasFingerprint ? entity.fingerprintedSlots : nil
         var reads = table.reads
         if let section { reads.formUnion(section.reads) }
         reads.formUnion(columnSlots)
+        reads.formUnion(fingerprinted?.map(\.slot) ?? [])
         self.reads = reads
         self.table = table
         paths = table.allPaths
@@ -221,6 +228,11 @@ final class RecordPlacer: RowPlacer {
     }
 
     private func appendColumns(_ record: RecordView, _ placement: inout RowPlacement) throws {
+        if let fingerprinted {
+            try placement.appendFingerprint { texts in
+                for (slot, type) in fingerprinted { try record.appendFingerprinted(slot, as: type, to: &texts) }
+            }
+        }
         for (index, slot) in columnSlots.enumerated() {
             let form = columnForms[index]
             try placement.appendAggregated(form) { try record.appendOrderKey(of: slot, as: form.type, to: &$0) }

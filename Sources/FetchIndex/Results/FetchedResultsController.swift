@@ -203,14 +203,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
-        precondition(
-            columns.index(for: aggregate.function, of: aggregate.attribute) != nil,
-            "The request doesn't have this aggregate."
-        )
+        precondition(columns.contains(aggregate), "The request doesn't have this aggregate.")
         precondition(
             range.lowerBound >= 0 && (range.upperBound <= rowCount || shown.hasMetDamage),
             "A range of rows must be within the results.")
-        return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
+        return read { try columns.value(of: aggregate, in: $0.summary(ofRows: range)) } ?? .null
     }
 
     /// The path of an object in the results; nil if the results don't contain the object. O(log n).

@@ -62,13 +62,13 @@ package struct RowPlacement {
     package var key: [UInt8] = []
     /// The length in bytes of the section's value at the beginning of the key. The placer sets it.
     package var sectionLength = 0
-    /// The values of the columns that the order aggregates, to which the placer appends.
+    /// The fingerprint and the values of the columns that the order aggregates, to which the placer appends.
     package var summary: [UInt8] = []
     /// Rows whose keys are greater than this bound aren't wanted, and a placer needn't finish their keys. If the bound
     /// is empty, all rows are wanted.
     var bound: [UInt8] = []
     private(set) var isBeyondBound = false
-    /// Memory for the value of a column as `OrderKey`.
+    /// Memory for the value of a column as `OrderKey`, or for the values of a fingerprint.
     private var value: [UInt8] = []
 
     package init(namesEntity: Bool = false) { self.namesEntity = namesEntity }
@@ -105,6 +105,14 @@ package struct RowPlacement {
         swap(&summary, &self.summary)
         SummaryColumn.append(value.span.bytes, form, to: &summary)
         swap(&summary, &self.summary)
+    }
+
+    /// Appends the fingerprint of the row to the summary, which is empty. `appendTexts` appends the texts of the row's
+    /// values to its argument.
+    package mutating func appendFingerprint(_ appendTexts: (inout [UInt8]) throws -> Void) rethrows {
+        value.removeAll(keepingCapacity: true)
+        try appendTexts(&value)
+        Fingerprint(of: value.span.bytes).append(to: &summary)
     }
 
     /// Finishes the key, and turns it into an entry for a sorter.
@@ -150,9 +158,12 @@ struct RowKey: Hashable, Comparable, Sendable {
         left.bytes.withUnsafeBytes { left in right.bytes.withUnsafeBytes { left.bytes.compare($0.bytes) < 0 } }
     }
 
+    /// The length in bytes of the object's number at the end of a key, with the entity's number if `entity` is nil.
+    static func numberLength(entity: Int?) -> Int { entity == nil ? 8 : 6 }
+
     /// The object whose number ends a key; nil if the key is too short. `entity` is nil if keys contain entities.
     static func object(in key: RawSpan, entity: Int?) -> RecordKey? {
-        let length = entity == nil ? 8 : 6
+        let length = numberLength(entity: entity)
         guard key.byteCount >= length else { return nil }
         var number: UInt64 = 0
         for offset in key.byteCount - length..<key.byteCount {

@@ -2,6 +2,7 @@ package import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 package import FetchIndexRecords
+internal import FetchIndexValues
 
 extension SectionedOrder {
     /// The section at an index. Traps unless 0 <= index < sectionCount. O(log n).
@@ -105,6 +106,20 @@ extension SectionedOrder {
             index += 1
             return shouldContinue
         }
+    }
+
+    /// The path of the row at a rank of the rows tree, which has the rank. O(log n).
+    package func path(atRank rank: Int) throws -> RowPath {
+        guard shape.hasSections else { return RowPath(section: 0, row: rank) }
+        var value: [UInt8] = []
+        try rows.entry(at: rank) { row, _ in
+            guard let length = OrderKey.lengthOfFirst(in: row.key), length <= row.key.byteCount else {
+                throw Self.corrupted("a row key is too short")
+            }
+            value = [UInt8](copying: row.key.extracting(first: length))
+        }
+        guard let place = try place(of: value) else { throw Self.corrupted("a row's section is missing") }
+        return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
     /// The path of the row with a key; nil if the key isn't in the order. O(log n).

@@ -72,7 +72,7 @@ import Testing
         ("sum(house)", "sum(house) needs numbers, but Book.house is a string"),
         (
             "total(price)",
-            "an aggregate is count(KEY), sum(KEY), min(KEY), max(KEY) or average(KEY), not \"total(price)\""
+            "an aggregate is count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY) or fingerprint, not \"total(price)\""
         ),
         ("sum(colour)", "Book has no attribute \"colour\""),
     ])

@@ -99,7 +99,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help:
-            "Aggregates of sections, or of all rows: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), separated by commas."
+            "Aggregates of sections, or of all rows: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), fingerprint, separated by commas."
     )
     var aggregate: String?
 
