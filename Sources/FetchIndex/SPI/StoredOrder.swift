@@ -1,5 +1,6 @@
 internal import FetchIndexCountedTree
 internal import FetchIndexOrderCaches
+internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
 /// The stored order of a cache, which may be behind.
@@ -29,6 +30,16 @@ package struct StoredOrder {
     package var hasSections: Bool { order.shape.hasSections }
     package var rowCount: Int { order.rowCount }
     package var sectionCount: Int { order.sectionCount }
+
+    /// The fingerprint of all rows, as 32 hexadecimal digits; nil if the order keeps none. O(1) without sections, O(log
+    /// n) otherwise. Throws `StoreError`.
+    package func fingerprint() throws -> String? {
+        try withPublicErrors {
+            let aggregates = order.shape.aggregates
+            guard aggregates.hasFingerprint else { return nil }
+            return try aggregates.fingerprint(of: order.summary(ofRows: 0..<rowCount)).description
+        }
+    }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     package func section(at index: Int) throws -> FetchedSection {

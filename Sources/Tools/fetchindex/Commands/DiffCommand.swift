@@ -18,7 +18,11 @@ struct DiffCommand: ParsableCommand {
 
             jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it.
 
+            Two stores that both have a cache with a fingerprint are compared by it: only rows that differ are loaded. \
+            Make it with `fetch --sort KEY --aggregate fingerprint --cache NAME`; it may have a --where.
+
             Example: fetchindex diff monday.csv tuesday.csv --key isbn --output markdown
+            Example: fetchindex diff books.store copy.store --cache 'by isbn' --if-changed
             """)
 
     @Argument(help: "The first catalogue: a file, as for `import`, or a store's folder.", completion: .file())
@@ -32,6 +36,7 @@ struct DiffCommand: ParsableCommand {
     var format: CatalogueFormat?
     @Option(parsing: .unconditional, help: "The separator of CSV fields, as in `import`.") var delimiter: String?
     @Option(help: "The table of SQLite databases; by default their only one.") var table: String?
+    @Option(help: "A cache of both stores by whose fingerprints they are compared.") var cache: String?
     @OptionGroup var lists: ListsOption
     @OptionGroup var request: RequestOptions
     @Flag(help: "Print only the numbers of changed rows, by section. Needs --section, --sort or --where.")
@@ -50,6 +55,9 @@ struct DiffCommand: ParsableCommand {
         if !request.isEmpty && output.catalogue != nil {
             throw ValidationError("The changes of an order are a table, JSON or a report.")
         }
+        if cache != nil && (!request.isEmpty || entity != nil) {
+            throw ValidationError("--cache compares the rows of that cache; leave out the other options of requests.")
+        }
         if first == CatalogueInput.standardInput && second == CatalogueInput.standardInput {
             throw ValidationError("Standard input can be read only once.")
         }
@@ -61,17 +69,20 @@ struct DiffCommand: ParsableCommand {
         let format: CatalogueFormat?
         var key: String?
         var types: String?
+        var entity: String?
     }
 
     func run() throws {
         Descriptors.raiseLimit()
-        let exports = TemporaryExports()
-        let sources = try [first, second].map { try source($0, exports) }
+        let folder = TemporaryFolder(named: "diff")
+        let sources =
+            try cache.map { try differingRows(ofCache: $0, in: folder) }
+            ?? [first, second].map { try source($0, in: folder) }
         guard let key = key ?? sources.lazy.compactMap(\.key).first else {
             throw ValidationError("Pass --key with the unique column that identifies rows.")
         }
         let container = try PersistentContainer(temporaryWith: Model())
-        let name = entity ?? "Row"
+        let name = entity ?? sources.lazy.compactMap(\.entity).first ?? "Row"
         let bar = ProgressBar("loading")
         var first: UInt64 = 0
         for (index, source) in sources.enumerated() {
@@ -124,18 +135,59 @@ struct DiffCommand: ParsableCommand {
     private static let start = "first"
 
     /// Returns a file as it is, and the entity of a store as a file with its records.
-    private func source(_ path: String, _ exports: TemporaryExports) throws -> Source {
-        guard (try? Folder.kind(at: path)) == .folder else { return Source(path: path, format: format) }
-        let container = try PersistentContainer(storeAt: path, isReadOnly: true, threads: threads.count)
+    private func source(_ path: String, in folder: TemporaryFolder) throws -> Source {
+        guard Self.isStore(path) else { return Source(path: path, format: format) }
+        let container = try open(path)
         let stored = try container.model().entity(orOnly: entity)
         if !stored.relationships.isEmpty {
             Output.error("the relationships of \(stored.name.visible) are not compared")
         }
-        let file = try exports.write(stored, of: container)
-        let types = stored.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
+        let rows = try RowsFile(of: stored, in: folder)
+        var definition = OrderDefinition(entity: stored.name)
+        definition.includesSubentities = false
+        try container.withOrder(definition, .init()) { (order: FetchedOrder) in try order.forEachRow(rows.append) }
+        return try source(rows, of: stored)
+    }
+
+    private static func isStore(_ path: String) -> Bool { (try? Folder.kind(at: path)) == .folder }
+
+    private func open(_ path: String) throws -> PersistentContainer {
+        try PersistentContainer(storeAt: path, isReadOnly: true, threads: threads.count)
+    }
+
+    private func source(_ rows: RowsFile, of entity: Entity) throws -> Source {
+        let types = entity.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
         return Source(
-            path: file, format: .jsonl, key: stored.attributes.first(where: \.isUnique)?.name,
-            types: types.joined(separator: ","))
+            path: try rows.finish(), format: .jsonl, key: entity.attributes.first(where: \.isUnique)?.name,
+            types: types.joined(separator: ","), entity: entity.name)
+    }
+
+    /// Returns two files with the rows in which a cache of both stores differs.
+    private func differingRows(ofCache name: String, in folder: TemporaryFolder) throws -> [Source] {
+        for path in [first, second] where !Self.isStore(path) {
+            throw ValidationError("--cache compares two stores, but \(path.visible) is not a store's folder.")
+        }
+        let bar = ProgressBar("reading \(name)")
+        let containers = try [first, second].map(open)
+        let caches = try containers.map { try RequestOptions.existing(name, in: $0, bar, author: "diff") }
+        guard caches[0].definition == caches[1].definition else {
+            throw Failure(
+                "the caches \(name.visible) of the two stores have different requests, so their rows cannot be compared"
+            )
+        }
+        func withOrder<Result>(_ index: Int, _ body: (FetchedOrder) throws -> Result) throws -> Result {
+            try containers[index].withUnchangedOrder(caches[index].definition, caches[index].options, body)
+        }
+        return try withOrder(0) { first in
+            try withOrder(1) { second in
+                bar.finish()
+                let entities = [first.entity, second.entity]
+                let rows = try entities.map { try RowsFile(of: $0, in: folder) }
+                try first.forEachDifference(from: second) { row, isInSecond in try rows[isInSecond ? 1 : 0].append(row)
+                }
+                return try zip(rows, entities).map { try source($0, of: $1) }
+            }
+        }
     }
 
     private func isDatabase(_ source: Source) -> Bool {
@@ -209,40 +261,6 @@ struct DiffCommand: ParsableCommand {
 
     private static func name(of path: String) -> String {
         String(path.split(separator: "/").last ?? "").visible
-    }
-}
-
-/// Files with the records of stores, in a temporary folder that is removed at the end.
-private final class TemporaryExports {
-    private let folder = FileManager.default.temporaryDirectory.path + "/fetchindex-diff-" + UUID().uuidString
-    private var count = 0
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
-
-    /// Writes an entity's records, and returns the path of the file.
-    func write(_ entity: Entity, of container: PersistentContainer) throws -> String {
-        count += 1
-        let path = "\(folder)/\(count).jsonl"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let file = try ExportFile(at: path)
-        var writer = try CatalogueWriter(.jsonl, columns: entity.attributes.map(\.name))
-        var definition = OrderDefinition(entity: entity.name)
-        definition.includesSubentities = false
-        try container.withOrder(definition, .init()) { (order: FetchedOrder) in
-            try order.forEachRow { row in
-                for index in entity.attributes.indices {
-                    let isText = try row.text(at: index) { try writer.append(text: $0) }
-                    if !isText { try writer.append(try row.value(at: index)) }
-                }
-                try writer.endRow()
-                guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
-                try file.write(writer.bytes)
-                writer.removeWritten()
-            }
-        }
-        try file.write(writer.bytes)
-        try file.keep()
-        return path
     }
 }
 

@@ -46,6 +46,8 @@ struct CacheReport: Encodable {
     /// The time of the last hit, in ISO 8601.
     let lastHit: String?
     var defects: [String]?
+    /// The fingerprint of all rows at `commit`; nil if it isn't kept or wasn't asked for.
+    var fingerprint: String?
 
     /// Reads the facts about a cache. Throws `StoreError.unknownCache` if no cache has this name.
     init(_ cache: String, in state: PinnedState) throws {

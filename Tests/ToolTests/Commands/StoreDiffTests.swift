@@ -1,0 +1,90 @@
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// `fetch --aggregate fingerprint`, `cache list --fingerprint`, and `diff --cache`, which compares stores by fingerprints.
+@Suite struct StoreDiffTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    private func store(_ name: String, _ rows: [(Int, String)], cached: Bool = true, sort: String = "name") throws
+        -> String
+    {
+        let text = "code,name\n" + rows.map { "\($0.0),\($0.1)\n" }.joined()
+        let store = tool.folder.path + "/" + name
+        let imported = try tool.run(
+            "import", store, try tool.file(name + ".csv", text), "--entity", "Row", "--key", "code")
+        #expect(imported.status == 0, "\(imported.error)")
+        if cached {
+            let fetched = try tool.run(
+                "fetch", store, "--entity", "Row", "--sort", sort, "--aggregate", "fingerprint", "--cache", "by name",
+                "--limit", "0")
+            #expect(fetched.status == 0, "\(fetched.error)")
+        }
+        return store
+    }
+
+    private func fingerprint(_ store: String) throws -> String {
+        let listed = try tool.run("cache", "list", store, "--fingerprint", "--output", "json")
+        let caches = try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [[String: Any]]
+        return try #require(caches?.first?["fingerprint"] as? String)
+    }
+
+    @Test(arguments: 0..<4 as Range<UInt64>) func storesAreComparedByFingerprints(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let rows = (0..<300).map { ($0, "n\(Int.random(in: 0..<100, using: &random))") }
+        var changed = rows.shuffled(using: &random)
+        for _ in 0..<10 { changed[Int.random(in: 0..<250, using: &random)].1 = "x" }
+        changed.removeLast(3)
+        changed += [(1000, "n1"), (1001, "")]
+        let (a, b) = (try store("a", rows), try store("b", changed))
+        #expect(try fingerprint(a) != fingerprint(b))
+        let table = try tool.run("cache", "list", b, "--fingerprint")
+        #expect(table.output.contains(try fingerprint(b)))
+        for format in ["jsonl", "csv", "table", "markdown"] {
+            let (fast, whole) = (
+                try tool.run("diff", a, b, "--cache", "by name", "--output", format),
+                try tool.run("diff", a, b, "--output", format)
+            )
+            #expect(fast.status == 0, "\(fast.error)")
+            // The numbers of objects are those of a temporary store, which gets fewer rows.
+            func lines(_ text: String) -> [String] {
+                text.split(separator: "\n").filter { !$0.contains("commit") }.map { line in
+                    String(line.replacing(/#\d+ +|"id":\d+|^(insert|update|delete),\d+/) { $0.output.1 ?? "" })
+                }.sorted()
+            }
+            #expect(lines(fast.output) == lines(whole.output), "seed \(seed), \(format)")
+        }
+        // The differences of the two stores, applied to one, make it equal to the other.
+        let delta = try tool.run("diff", a, b, "--cache", "by name", "--output", "jsonl").output
+        #expect(try tool.run("apply", a, try tool.file("delta.jsonl", delta)).status == 0)
+        #expect(try tool.run("diff", a, b, "--cache", "by name", "--if-changed").status == 3)
+        #expect(try tool.run("fetch", a, "--cache", "by name", "--limit", "0").status == 0)
+        #expect(try fingerprint(a) == fingerprint(b))
+    }
+
+    @Test func onlyCachesOfTheSameRequestWithFingerprintsAreCompared() throws {
+        let rows = [(1, "a"), (2, "b")]
+        let (a, b, c) = (try store("a", rows), try store("b", rows, sort: "code"), try store("c", rows, cached: false))
+        func error(_ arguments: String...) throws -> String {
+            let result = try tool.run(["diff"] + arguments)
+            #expect(result.status != 0)
+            return result.error
+        }
+        #expect(
+            try error(a, b, "--cache", "by name").contains(
+                "the caches by name of the two stores have different requests"))
+        #expect(try error(a, c, "--cache", "by name").contains("no cache"))
+        #expect(try error(a, tool.folder.path + "/a.csv", "--cache", "by name").contains("is not a store's folder"))
+        #expect(try error(a, b, "--cache", "by name", "--sort", "code").contains("leave out"))
+        #expect(
+            try tool.run("fetch", c, "--entity", "Row", "--sort", "name", "--cache", "plain", "--limit", "0").status
+                == 0)
+        #expect(try error(c, c, "--cache", "plain").contains("orders can only be compared if both keep a fingerprint"))
+        // A fingerprint has no size, so no rule can limit its growth.
+        let rule = try tool.run(
+            "apply", a, try tool.file("none.jsonl", ""), "--rule", "fingerprint in by name changes by at most 1")
+        #expect(rule.status != 0)
+    }
+}
