@@ -62,6 +62,12 @@ struct FollowTool: ParsableCommand {
     )
     var changeTable = false
     @Flag(help: "Print the SQL that creates the change table and its triggers, and exit.") var printSetup = false
+    @Option(
+        help:
+            "Print the SQL that computes the fingerprint of this entity's table in the source, to be compared with the store's (`fetch --aggregate fingerprint`), and exit."
+    )
+    var printFingerprint: String?
+    @Option(help: "With --print-fingerprint: the column whose values are the store's sections.") var by: String?
     @Option(help: "The replication slot; created if missing.") var slot: String?
     @Option(help: "An existing publication; by default one is created.") var publication: String?
     @Flag(help: "Exit when the store has reached the state that the source had when this command connected.") var once =
@@ -85,6 +91,7 @@ struct FollowTool: ParsableCommand {
         if printSetup, source == nil || table.isEmpty {
             throw ValidationError("--print-setup needs the source's address and --table.")
         }
+        if by != nil, printFingerprint == nil { throw ValidationError("--by needs --print-fingerprint.") }
         if table.isEmpty, !(key + `where` + columns + text).isEmpty {
             throw ValidationError("--key, --where, --columns and --text need --table.")
         }
@@ -99,6 +106,9 @@ struct FollowTool: ParsableCommand {
         (options.endsWhenCurrent, options.recopies, options.recopiesWhenLost) = (once, recopy, recopyWhenLost)
         let events = EventPrinter(isJSON: output == .json)
         if printSetup { return events.line(try Follower.setup(source ?? "", options.tables)) }
+        if let printFingerprint {
+            return events.line(try Follower.fingerprintQuery(storeAt: store, entity: printFingerprint, by: by))
+        }
         if end {
             if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
             return events.line("the store no longer follows a source; its rows stay")
