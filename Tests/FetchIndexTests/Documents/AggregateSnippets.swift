@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-// The example of aggregates in the article "Sections", word for word.
+// The examples of aggregates in the articles "Sections" and "Fingerprints", word for word.
 
 @Suite struct AggregateSnippets {
     @Test func theExampleOfAggregatesWorksAsDocumented() throws {
@@ -23,5 +23,26 @@ import Testing
         let average = controller.aggregate(.average(\.price), in: 0..<2)  // of the first two rows
         #expect(average == .double(200))
         #expect(controller.sections[0].aggregate(.count(\.released)) == .integer(0))
+    }
+
+    @Test func theExampleOfComparedOrdersWorksAsDocumented() throws {
+        let containers = try [["a", "b"], ["a", "c"]].map { titles in
+            let container = try PersistentContainer(temporaryWith: Model(Book.self))
+            let writer = try BatchWriter(container, entity: "Book")
+            for title in titles { try writer.insert([.string(title), .string("P"), .integer(1), .null]) }
+            try writer.commit()
+            return container
+        }
+        let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")], aggregates: [.fingerprint])
+        var count = 0
+        try containers[0].withOrder(definition, .init()) { first in
+            try containers[1].withOrder(definition, .init()) { second in
+                try first.forEachDifference(from: second) { row, isInOther in
+                    print(isInOther ? "+" : "-", try row.value(of: "title"))
+                }
+                try first.forEachDifference(from: second) { _, _ in count += 1 }
+            }
+        }
+        #expect(count == 2)
     }
 }
