@@ -9,7 +9,7 @@ import Testing
     /// The rows of the statement in the middle of the query, which begins and ends a transaction.
     private func inSource(_ followed: Followed, _ entity: String, by column: String? = nil) throws -> [[String?]] {
         let query = try Follower.fingerprintQuery(storeAt: followed.store, entity: entity, by: column)
-        let start = try #require(query.range(of: "WITH digests")).lowerBound
+        let start = try #require(query.range(of: "WITH texts")).lowerBound
         let end = try #require(query.range(of: "COMMIT;")).lowerBound
         let connection = try Connection(followed.address)
         try connection.execute(String(query[..<start]))
@@ -26,11 +26,11 @@ import Testing
             var rows: [[String?]] = []
             try order.forEachSection { section in
                 let fingerprint = try section.aggregate(.fingerprint).description
-                let name = column == nil ? [] : [section.name]
+                let name: [String?] = column == nil ? [] : [section.isNull ? nil : section.name]
                 rows.append(name + ["\(section.count)", fingerprint])
                 return true
             }
-            return rows.sorted { ($0[0] ?? "") < ($1[0] ?? "") }
+            return rows.sorted(by: Self.precedes)
         }
     }
 
@@ -62,7 +62,7 @@ import Testing
             let groups = try inSource(followed, "Thing", by: "Grupp ä")
             #expect(groups.count == 7, comment)
             #expect(
-                try groups.sorted { ($0[0] ?? "") < ($1[0] ?? "") } == inStore(followed, "Thing", by: "Grupp ä"),
+                try groups.sorted(by: Self.precedes) == inStore(followed, "Thing", by: "Grupp ä"),
                 comment)
         }
         try compare("after the copy")
@@ -95,13 +95,44 @@ import Testing
             }
         }
         try followed.follow(["public.t=T"])
-        #expect(sentence("U") == "the store follows no table as the entity U")
-        #expect(sentence("T", "w") == "the entity T follows no column w")
+        #expect(sentence("U") == "the store follows no table as the entity \"U\"; its entities are: T")
+        #expect(sentence("T", "w") == "the entity T has no attribute \"w\"")
         #expect(sentence("T", "v").contains("GROUP BY section"))
         let errors = followed.folder.path + ".errors"
         defer { unlink(errors) }
         let program = try Child(
             Followed.executable, [followed.store, "--print-fingerprint", "T"], errors: errors)
         #expect(program.wait() == 0)
+    }
+
+    private static func precedes(_ left: [String?], _ right: [String?]) -> Bool {
+        (left[0] == nil ? 0 : 1, left[0] ?? "") < (right[0] == nil ? 0 : 1, right[0] ?? "")
+    }
+
+    /// The names of groups are those of the store's sections, and null isn't the empty text.
+    @Test func groupsAreTheSectionsOfTheStore() throws {
+        let (followed, _) = try Followed.database(
+            "CREATE COLLATION public.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+            """
+            CREATE TABLE public.t(id integer PRIMARY KEY, a text, b boolean, n numeric, u uuid, raw bytea, d date,
+                c text COLLATE public.loose)
+            """,
+            """
+            INSERT INTO public.t SELECT i, (ARRAY[NULL, '', 'x'])[1 + i % 3], (ARRAY[true, false, NULL])[1 + i % 3],
+                (ARRAY[1.5, 1.50, 10.00, -0.0])[1 + i % 4], md5((i % 2)::text)::uuid, decode(md5((i % 2)::text), 'hex'),
+                date '2020-01-01' + i, (ARRAY['abc', 'ABC'])[1 + i % 2]
+            FROM generate_series(1, 60) i
+            """, "INSERT INTO public.t(id, d) VALUES (100, '5874897-12-31'), (101, '4713-01-01 BC')")
+        try followed.follow(["public.t=T"])
+        #expect(try inSource(followed, "T") == inStore(followed, "T"))
+        for column in ["a", "b", "n", "u", "raw", "c"] {
+            // A boolean's section is named 0 or 1 in Swift, but false or true by the tool.
+            let names = ["false": "0", "true": "1"]
+            let groups = try inSource(followed, "T", by: column).map { row in
+                [row[0].map { names[$0] ?? $0 }] + row.dropFirst()
+            }
+            #expect(try groups.sorted(by: Self.precedes) == inStore(followed, "T", by: column), "by \(column)")
+        }
+        #expect(throws: SourceError.self) { try inSource(followed, "T", by: "d") }
     }
 }

@@ -78,10 +78,11 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         Aggregate(.average, keyPath)
     }
 
-    /// The fingerprint of the rows: 32 hexadecimal digits, which are equal for two sets of rows with equal values of all
-    /// attributes, and differ otherwise, except with a probability of 2^-128. It doesn't depend on the order of the rows,
-    /// on their history or on the store, so it shows whether two stores have the same rows. Relationships aren't part of
-    /// it. Keeping it costs 16 bytes a row, and a SHA-256 digest for each row that is placed.
+    /// The fingerprint of the rows: 32 hexadecimal digits. Two sets of rows with the same attributes have the same
+    /// fingerprint if their values are equal, and otherwise with a probability of 2^-128. It doesn't depend on the order of
+    /// the rows, on their history or on the store, so it shows whether two stores have the same rows. Names and types of
+    /// attributes, the entity and relationships aren't part of it. Keeping it costs 16 bytes a row, and a SHA-256 digest
+    /// for each row that is placed.
     ///
     /// Algorithm: the sum, modulo 2^128, of the first 16 bytes of the digest of each row, as described in
     /// <doc:Fingerprints>. It finds accidents. It doesn't protect against people who choose values in order to keep it the
@@ -193,27 +194,12 @@ extension OrderDefinition {
     var keepsFingerprint: Bool { aggregates.contains { $0.function == .fingerprint } }
 
     /// The text that describes the columns in a cache's identity: their layout and, after a blank, the attributes'
-    /// permanent names. A fingerprint adds, for each entity of the rows, the current names of the attributes in its
-    /// digests, because a new name may change their order.
-    func aggregatesKept(_ columns: AggregateColumns, of entity: Entity, _ subentities: [Entity]) throws -> String {
+    /// permanent names.
+    func aggregatesKept(_ columns: AggregateColumns, of entity: Entity) throws -> String {
         if columns.isEmpty { return "" }
         let names = try columns.columns.map { column in
             RequestText.quoted(entity.slots[try entity.requireSlot(of: column.names[0])].permanentName)
         }
-        let kept = columns.layout + " " + names.joined(separator: ",")
-        if !columns.hasFingerprint { return kept }
-        let digested = ([entity] + subentities).map { entity in
-            entity.fingerprintedSlots.map { RequestText.quoted(entity.attribute(at: $0.slot).name) }
-                .joined(separator: ",")
-        }
-        return kept + " " + digested.joined(separator: ";")
-    }
-}
-
-extension Entity {
-    /// The slots and types of all attributes, sorted by the UTF-8 bytes of their names.
-    var fingerprintedSlots: [(slot: Int, type: ValueType)] {
-        attributeSlots.sorted { attribute(at: $0).name.utf8.lexicographicallyPrecedes(attribute(at: $1).name.utf8) }
-            .map { ($0, attribute(at: $0).type) }
+        return columns.layout + " " + names.joined(separator: ",")
     }
 }

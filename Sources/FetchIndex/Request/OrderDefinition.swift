@@ -78,6 +78,9 @@ public struct OrderDefinition: Hashable, Sendable {
         }
         builder.isByNumber = sortKeys.isEmpty
         builder.hasAll = predicate == nil
+        // The order of the sections doesn't matter.
+        let section = compiled.identity.section.split(separator: " ").dropLast().joined(separator: " ")
+        builder.placesOfRows = [compiled.identity.predicate, compiled.identity.sort, section]
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 
@@ -114,7 +117,7 @@ public struct OrderDefinition: Hashable, Sendable {
                 placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) },
                 includesSubentities: includesSubentities, related: related, in: model),
             predicate: texts.predicate, sort: texts.sort, section: texts.section,
-            aggregates: try permanent.aggregatesKept(placer.columns, of: entity, subentities.map(\.1)),
+            aggregates: try permanent.aggregatesKept(placer.columns, of: entity),
             aggregateList: texts.aggregates,
             collation: versions.sorted().joined(separator: ", "))
         let members = [number] + subentities.map(\.0)

@@ -30,8 +30,9 @@ final class RecordPlacer: RowPlacer {
     /// keeps no fingerprint.
     private let fingerprinted: [(slot: Int, type: ValueType)]?
     private let missingValues: [UInt8]
-    /// The slots of the entity's own records on which placements depend.
-    let reads: Set<Int>
+    /// The slots of the entity's own records on which placements depend: those in fingerprints in the order of the digests,
+    /// then the others in ascending order.
+    let reads: [Int]
 
     /// Makes a placer for the objects of the entity with the given number.
     init(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
@@ -58,12 +59,12 @@ final class RecordPlacer: RowPlacer {
         columnSlots = try columns.columns.map { try entity.requireSlot(of: $0.names[0]) }
         columnForms = columns.columns.map(\.form)
         hasColumns = !columns.isEmpty
-        fingerprinted = columns.hasFingerprint ? entity.fingerprintedSlots : nil
+        let digested = columns.hasFingerprint ? entity.digestedSlots : []
+        fingerprinted = columns.hasFingerprint ? digested.map { ($0, entity.type(at: $0)) } : nil
         var reads = table.reads
         if let section { reads.formUnion(section.reads) }
         reads.formUnion(columnSlots)
-        reads.formUnion(fingerprinted?.map(\.slot) ?? [])
-        self.reads = reads
+        self.reads = digested + reads.subtracting(digested).sorted()
         self.table = table
         paths = table.allPaths
         referenceSlots = table.paths.map { path in

@@ -21,6 +21,8 @@ package final class AggregateColumns: Sendable {
     package let hasFingerprint: Bool
 
     let forms: [SummaryForm]
+    /// The offset of the first column in a summary.
+    private let columnsStart: Int
     /// The names of all columns in a single array, because each section looks up its aggregates by name.
     private let names: [(name: String, form: SummaryForm, column: Int)]
 
@@ -36,8 +38,6 @@ package final class AggregateColumns: Sendable {
 
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty && !hasFingerprint }
-    /// The offset of the first column in a summary.
-    private let columnsStart: Int
 
     /// The maximum length in bytes of any summary. With this limit, at least two entries with their summaries fit into
     /// a node of a cache.
@@ -116,7 +116,7 @@ package final class AggregateColumns: Sendable {
         if offset != summary.count { throw RowSummary.malformed }
     }
 
-    /// The summarizer of the trees of an order with these columns; nil without columns.
+    /// The summarizer of the trees of an order with these columns; nil if rows have no summaries.
     var summarizer: (any Summarizer)? { isEmpty ? nil : self }
 
     // MARK: Layout
@@ -126,6 +126,9 @@ package final class AggregateColumns: Sendable {
     package let layout: String
 
     private static let fingerprintLayout = "fingerprint"
+
+    /// Whether a text that begins with a layout begins with that of a fingerprint. No type has its name.
+    static func hasFingerprint(layout: String) -> Bool { layout.hasPrefix(fingerprintLayout) }
 
     private static func layout(of forms: [SummaryForm], hasFingerprint: Bool) -> String {
         var text = hasFingerprint ? fingerprintLayout : ""
@@ -142,7 +145,7 @@ package final class AggregateColumns: Sendable {
     convenience init?(layout: some StringProtocol) {
         var columns: [Column] = []
         var texts = layout.split(separator: ",", omittingEmptySubsequences: false)[...]
-        let hasFingerprint = texts.first.map { $0 == Self.fingerprintLayout } ?? false
+        let hasFingerprint = texts[0] == Self.fingerprintLayout
         if hasFingerprint { texts = texts.dropFirst() }
         for text in texts {
             let parts = text.split(separator: "+", omittingEmptySubsequences: false)

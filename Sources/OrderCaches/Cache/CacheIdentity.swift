@@ -68,11 +68,11 @@ package struct CacheIdentity: Sendable {
     /// subentity after its number: "0:6,3:2;4=0:6,5:2". If subentities are excluded, a hyphen follows: "0:6,3:2;-".
     /// Slots of related entities are at the end, each with its entity's number: "0:6,3:2|7.0:6,7.2:2".
     package static func reads(
-        _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool,
+        _ slots: [Int], of entity: Entity, _ subentities: [(Int, Entity, [Int])], includesSubentities: Bool,
         related: [Int: Set<Int>] = [:], in model: Model? = nil
     ) -> String {
-        func list(_ slots: Set<Int>, _ entity: Entity) -> String {
-            slots.sorted().map { part($0, entity) }.joined(separator: ",")
+        func list(_ slots: [Int], _ entity: Entity) -> String {
+            slots.map { part($0, entity) }.joined(separator: ",")
         }
         let others = subentities.sorted { $0.0 < $1.0 }.map { ";\($0.0)=\(list($0.2, $0.1))" }
         let own = list(slots, entity) + (includesSubentities ? others.joined() : ";-")
@@ -116,7 +116,7 @@ package struct CacheIdentity: Sendable {
     }
 
     /// Whether a model has each slot that the order reads, with the same type, and the same subentities if the order
-    /// includes them.
+    /// includes them. If the order keeps a fingerprint, the attributes must also be the same, and in the same order.
     package func canBeRead(from model: Model) -> Bool {
         guard let number = try? model.number(of: entity) else { return false }
         let entity = model.entities[number]
@@ -130,17 +130,34 @@ package struct CacheIdentity: Sendable {
         }
         guard areRelatedThere else { return false }
         let own = lists.first ?? ""
-        return Self.has(own, entity)
+        return hasMembers(own, entity)
             && zip(lists.dropFirst(), subentities).allSatisfy { list, number in
                 model.entities.indices.contains(number)
-                    && Self.has(
+                    && hasMembers(
                         list.split(separator: "=", omittingEmptySubsequences: false).last ?? "", model.entities[number])
             }
+    }
+
+    /// Whether an entity of the rows has the slots of a list. If the order keeps a fingerprint, they must begin with those
+    /// of all attributes in the order of the digests.
+    private func hasMembers(_ slots: Substring, _ entity: Entity) -> Bool {
+        guard Self.has(slots, entity) else { return false }
+        if !AggregateColumns.hasFingerprint(layout: aggregates) { return true }
+        return slots.split(separator: ",").map(String.init).starts(
+            with: entity.digestedSlots.map { Self.part($0, entity) })
     }
 
     private static func has(_ slots: Substring, _ entity: Entity) -> Bool {
         let live = Set((entity.attributeSlots + entity.relationshipSlots).map { part($0, entity) })
         return slots.split(separator: ",").allSatisfy { live.contains(String($0)) }
+    }
+}
+
+extension Entity {
+    /// The slots of all attributes in the order in which a fingerprint's digests contain their values: sorted by the UTF-8
+    /// bytes of their names.
+    package var digestedSlots: [Int] {
+        attributeSlots.sorted { attribute(at: $0).name.utf8.lexicographicallyPrecedes(attribute(at: $1).name.utf8) }
     }
 }
 

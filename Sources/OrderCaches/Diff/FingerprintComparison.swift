@@ -72,9 +72,9 @@ package struct FingerprintComparison {
     private static func place(atRank rank: Int, _ order: SectionedOrder) throws -> [UInt8] {
         var place: [UInt8] = []
         try order.rows.entry(at: rank) { row, _ in
-            place = [UInt8](
-                copying: row.key.extracting(
-                    first: max(0, row.key.byteCount - RowKey.numberLength(entity: order.entity))))
+            let length = row.key.byteCount - RowKey.numberLength(entity: order.entity)
+            guard length >= 0 else { throw SectionedOrder.corrupted("a row key is too short") }
+            place = [UInt8](copying: row.key.extracting(first: length))
         }
         return place
     }

@@ -23,8 +23,15 @@ package struct Fingerprint: Hashable, Sendable {
         number = bytes.withUnsafeBytes { bytes in
             withUnsafeTemporaryAllocation(byteCount: 32, alignment: 16) { digest in
                 #if canImport(CommonCrypto)
-                    let start = digest.bindMemory(to: UInt8.self).baseAddress
-                    CC_SHA256(bytes.baseAddress, CC_LONG(truncatingIfNeeded: bytes.count), start)
+                    var context = CC_SHA256_CTX()
+                    CC_SHA256_Init(&context)
+                    // Lengths have 32 bits.
+                    for start in stride(from: 0, to: bytes.count, by: 1 << 30) {
+                        let part = bytes[start..<min(start + 1 << 30, bytes.count)]
+                        CC_SHA256_Update(
+                            &context, UnsafeRawBufferPointer(rebasing: part).baseAddress, CC_LONG(part.count))
+                    }
+                    CC_SHA256_Final(digest.bindMemory(to: UInt8.self).baseAddress, &context)
                 #else
                     var context = SHA2_CTX()
                     SHA256Init(&context)

@@ -12,7 +12,10 @@ extension Follower {
             throw SourceError(.usage, "the store follows nothing")
         }
         guard let table = source.tables.first(where: { $0.entity == entity }) else {
-            throw SourceError(.usage, "the store follows no table as the entity \(entity)")
+            throw SourceError(
+                .usage,
+                "the store follows no table as the entity \"\(entity)\"; its entities are: "
+                    + source.tables.map(\.entity).sorted().joined(separator: ", "))
         }
         guard let stored = try container.model().entity(named: entity) else {
             throw SourceError(.usage, "the store has no entity \(entity)")
@@ -24,39 +27,54 @@ extension Follower {
                 "the attribute \(attribute.name) of \(entity) has no column in \(table.title), so the two cannot be equal"
             )
         }
-        if let column, !table.columns.contains(where: { $0.name == column }) {
-            throw SourceError(.usage, "the entity \(entity) follows no column \(column)")
+        let group = try column.map { name in
+            guard let attribute = stored.attributes.first(where: { $0.name == name }) else {
+                throw SourceError(.usage, "the entity \(entity) has no attribute \"\(name)\"")
+            }
+            return try Self.section(by: attribute)
         }
-        return query(table, stored, by: column)
+        return query(table, stored, group)
     }
 
-    private static func query(_ table: FollowedSource.Table, _ entity: Entity, by column: String?) -> String {
+    private static func query(_ table: FollowedSource.Table, _ entity: Entity, _ group: String?) -> String {
         let attributes = entity.attributes.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        let texts = attributes.map { attribute in
-            let text = Self.text(of: attribute)
-            // octet_length counts in the server's encoding, convert_to in UTF-8.
-            return "coalesce(octet_length(convert_to(\(text), 'UTF8')) || ':' || \(text), '-')"
+        let texts = attributes.enumerated().map { "\(text(of: $1)) AS text\($0)" }
+        // octet_length counts in the server's encoding, convert_to in UTF-8.
+        let parts = attributes.indices.map {
+            "coalesce(octet_length(convert_to(text\($0), 'UTF8')) || ':' || text\($0), '-')"
         }
-        let group = column.map { "format('%s', \($0.quotedName))" }
+        let sums = (0..<4).map {
+            "coalesce(sum(('x' || substr(digest, \(1 + 8 * $0), 8))::bit(32)::bigint), 0) AS part\($0)"
+        }
+        let hexadecimal = ["part0 + div(sum1, 4294967296)", "sum1", "sum2", "part3"].map {
+            "lpad(to_hex(mod(\($0), 4294967296)::bigint), 8, '0')"
+        }
+        let condition = table.currentCondition.map { " WHERE (\($0))" } ?? ""
+        let section = group == nil ? "" : "section, "
         return """
+            SET client_encoding = 'UTF8';
             BEGIN READ ONLY;
-            SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL IntervalStyle = 'postgres';
-            SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'; SET LOCAL lc_monetary = 'C';
-            WITH digests AS (
-                SELECT \(group.map { "\($0) AS section, " } ?? "")encode(substr(sha256(convert_to(
-                    \(texts.joined(separator: " ||\n        ")), 'UTF8')), 1, 16), 'hex') AS digest
-                FROM \(table.quoted)\(table.currentCondition.map { " WHERE (\($0))" } ?? "")
+            SET LOCAL search_path = ''; SET LOCAL row_security = off; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO';
+            SET LOCAL IntervalStyle = 'postgres'; SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex';
+            SET LOCAL lc_monetary = 'C';
+            WITH texts AS (
+                SELECT \(group.map { "\($0) AS section,\n        " } ?? "")\(texts.joined(separator: ",\n        "))
+                FROM \(table.quoted)\(condition)
+            ), digests AS (
+                SELECT \(section)encode(substr(sha256(convert_to(
+                    \(parts.joined(separator: " ||\n        ")), 'UTF8')), 1, 16), 'hex') AS digest
+                FROM texts
             ), parts AS (
-                SELECT \(group == nil ? "" : "section, ")count(*) AS rows,
-                    \((0..<4).map { "coalesce(sum(('x' || substr(digest, \(1 + 8 * $0), 8))::bit(32)::bigint), 0) AS part\($0)" }.joined(separator: ",\n        "))
+                SELECT \(section)count(*) AS rows,
+                    \(sums.joined(separator: ",\n        "))
                 FROM digests\(group == nil ? "" : " GROUP BY section")
             ), carried AS (
-                SELECT parts.*, part3 AS sum3, part2 + div(part3, 4294967296) AS sum2 FROM parts
+                SELECT parts.*, part2 + div(part3, 4294967296) AS sum2 FROM parts
             ), further AS (
                 SELECT carried.*, part1 + div(sum2, 4294967296) AS sum1 FROM carried
             )
-            SELECT \(group == nil ? "" : "section, ")rows,
-                \(["part0 + div(sum1, 4294967296)", "sum1", "sum2", "sum3"].map { "lpad(to_hex(mod(\($0), 4294967296)::bigint), 8, '0')" }.joined(separator: " ||\n    ")) AS fingerprint
+            SELECT \(section)rows,
+                \(hexadecimal.joined(separator: " ||\n    ")) AS fingerprint
             FROM further\(group == nil ? "" : " ORDER BY section");
             COMMIT;
             """
@@ -71,12 +89,33 @@ extension Follower {
         case .data: "encode(\(column), 'hex')"
         // The store reads the shortest text of a single-precision number, too.
         case .double: "encode(float8send(\(column)::text::float8), 'hex')"
-        // Like the store, adds the whole seconds since 2001 and the fraction, each as a double.
+        // Like the store, adds the whole seconds since 2001 and the fraction, each as a double. A day may be later than
+        // the last time.
         case .date:
-            "encode(float8send((extract(epoch FROM date_trunc('second', \(column)::timestamptz))::numeric - 978307200)::float8"
-                + " + (mod(extract(microseconds FROM \(column)::timestamptz)::numeric, 1000000) / 1000000)::float8), 'hex')"
+            """
+            encode(float8send(CASE WHEN strpos(\(column)::text, ':') = 0
+                    THEN (\(column)::date - date '2001-01-01')::float8 * 86400
+                    ELSE (extract(epoch FROM date_trunc('second', \(column)::timestamptz))::numeric - 978307200)::float8
+                        + (mod(extract(microseconds FROM \(column)::timestamptz)::numeric, 1000000) / 1000000)::float8
+                END), 'hex')
+            """
         // The output of the type. A cast to text would remove the blanks at the end of a char(n).
         case .string, .url: "CASE WHEN \(column) IS NOT NULL THEN format('%s', \(column)) END"
+        }
+    }
+
+    /// The SQL for the name that the store gives to a section of rows with a value; null for null. Throws `SourceError` if
+    /// the source has no such text.
+    private static func section(by attribute: AttributeDescription) throws -> String {
+        switch attribute.type {
+        case .double, .date:
+            throw SourceError(
+                .usage,
+                "--by \(attribute.name) groups by \(attribute.type.nameWithArticle), whose text in the source differs from the "
+                    + "store's; group by another column")
+        case .uuid: return "upper(\(text(of: attribute)))"
+        // A column's collation may take different texts for equal ones.
+        default: return "(\(text(of: attribute))) COLLATE \"C\""
         }
     }
 }

@@ -91,6 +91,13 @@ struct FollowTool: ParsableCommand {
         if printSetup, source == nil || table.isEmpty {
             throw ValidationError("--print-setup needs the source's address and --table.")
         }
+        if printFingerprint != nil,
+            source != nil || !table.isEmpty || !cache.isEmpty || once || recopy || recopyWhenLost || end
+                || output == .json
+        {
+            throw ValidationError(
+                "--print-fingerprint prints SQL for a store that follows; only --by can be used with it.")
+        }
         if by != nil, printFingerprint == nil { throw ValidationError("--by needs --print-fingerprint.") }
         if table.isEmpty, !(key + `where` + columns + text).isEmpty {
             throw ValidationError("--key, --where, --columns and --text need --table.")

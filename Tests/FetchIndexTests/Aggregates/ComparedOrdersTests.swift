@@ -106,5 +106,34 @@ import Testing
         #expect(throws: RequestError.self) { try compare(marked, plain, store.container) }
         #expect(throws: RequestError.self) { try compare(marked, marked, other.container) }
         try compare(marked, marked, store.container)
+        var (sorted, sectioned, limited) = (marked, marked, marked)
+        sorted.sortKeys = [SortKey("size")]
+        sectioned.sectionKey = .attribute("group")
+        limited.predicate = try FetchPredicate(format: "size == 1")
+        for other in [sorted, sectioned, limited] {
+            #expect(throws: RequestError.self) { try compare(marked, other, store.container) }
+        }
+        var sections = marked
+        sections.sectionKey = .attribute("group")
+        var byCount = sections
+        byCount.sectionOrder = .byCount(descending: true)
+        try compare(sections, byCount, store.container)
+    }
+
+    /// The sort key of a row may change although the row's own values don't.
+    @Test func ordersThatReadRelatedObjectsAreRefused() throws {
+        let store = try LiveStore(
+            Model(entities: [
+                Entity("House", [AttributeDescription("name", .string)]),
+                Entity(
+                    "Item", [AttributeDescription("code", .integer)],
+                    relationships: [RelationshipDescription("house", toOne: "House")]),
+            ]))
+        let definition = OrderDefinition(
+            entity: "Item", sortKeys: [SortKey("house.name")], aggregates: [.fingerprint])
+        try store.container.withOrder(definition, .init()) { order -> Void in
+            func compare() throws { try order.forEachDifference(from: order) { _, _ in } }
+            #expect(throws: RequestError.self) { try compare() }
+        }
     }
 }

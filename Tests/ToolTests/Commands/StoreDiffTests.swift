@@ -74,7 +74,7 @@ import Testing
         }
         #expect(
             try error(a, b, "--cache", "by name").contains(
-                "the caches by name of the two stores have different requests"))
+                "the two orders have different requests"))
         #expect(try error(a, c, "--cache", "by name").contains("no cache"))
         #expect(try error(a, tool.folder.path + "/a.csv", "--cache", "by name").contains("is not a store's folder"))
         #expect(try error(a, b, "--cache", "by name", "--sort", "code").contains("leave out"))
@@ -86,5 +86,52 @@ import Testing
         let rule = try tool.run(
             "apply", a, try tool.file("none.jsonl", ""), "--rule", "fingerprint in by name changes by at most 1")
         #expect(rule.status != 0)
+    }
+
+    private func make(_ name: String, _ text: String, _ options: [String], _ fetch: [String]) throws -> String {
+        let store = tool.folder.path + "/" + name
+        let file = try tool.file(name + ".csv", text)
+        #expect(try tool.run(["import", store, file, "--entity", "Row"] + options).status == 0)
+        let cache = ["--aggregate", "fingerprint", "--cache", "c", "--limit", "0"]
+        #expect(try tool.run(["fetch", store, "--entity", "Row", "--sort", "code"] + fetch + cache).status == 0)
+        return store
+    }
+
+    /// A row that no longer meets the condition isn't gone, so a delta must not delete it.
+    @Test func aCacheWithAConditionGivesNoDelta() throws {
+        let stores = try [1, 2].map {
+            try make("s\($0)", "code,k\n1,\($0)\n2,1\n", ["--key", "code"], ["--where", "k == 1"])
+        }
+        let table = try tool.run("diff", stores[0], stores[1], "--cache", "c")
+        #expect(table.status == 0 && table.output.contains("delete"), "\(table.error)")
+        let delta = try tool.run("diff", stores[0], stores[1], "--cache", "c", "--output", "jsonl")
+        #expect(delta.status == 1 && delta.output.isEmpty && delta.error.contains("has a condition"), "\(delta.error)")
+    }
+
+    @Test func rowsAreIdentifiedByAUniqueAttributeOnly() throws {
+        let text = "code,k\n1,1\n1,2\n"
+        let (a, b) = (try make("a", text, [], []), try make("b", text + "2,1\n", [], []))
+        // Equal stores need no key.
+        #expect(try tool.run("diff", a, a, "--cache", "c", "--if-changed").status == 3)
+        #expect(try tool.run("diff", a, b, "--cache", "c").error.contains("Pass --key"))
+        #expect(try tool.run("diff", a, b, "--cache", "c", "--key", "code").error.contains("is not unique"))
+    }
+
+    @Test func aCacheWithSubentitiesIsRefused() throws {
+        let model = """
+            {"entities": [{"name": "Row", "attributes": [{"name": "code", "type": "integer", "isUnique": true}]},
+            {"name": "Book", "superentity": "Row", "attributes": [{"name": "pages", "type": "integer"}]}]}
+            """
+        let store = tool.folder.path + "/a"
+        let file = try tool.file("model.json", model)
+        #expect(try tool.run("model", "migrate", store, "--to", file, "--create").status == 0)
+        for (cache, options) in [("all", []), ("own", ["--no-include-subentities"])] {
+            let fetched = try tool.run(
+                ["fetch", store, "--entity", "Row", "--sort", "code", "--aggregate", "fingerprint", "--cache", cache]
+                    + options)
+            #expect(fetched.status == 0, "\(fetched.error)")
+        }
+        #expect(try tool.run("diff", store, store, "--cache", "all").error.contains("--no-include-subentities"))
+        #expect(try tool.run("diff", store, store, "--cache", "own").status == 0)
     }
 }

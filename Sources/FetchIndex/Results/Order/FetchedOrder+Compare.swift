@@ -9,8 +9,8 @@ extension FetchedOrder {
     ///
     /// Only ranges of rows whose fingerprints differ are read: O(k log^2 n) for k such rows among n, plus the rows with
     /// the same section and sort keys as one of them. Throws `RequestError` if an order keeps no fingerprint, if the two
-    /// have different attributes or if sections are related objects, whose numbers two stores need not share. Also throws
-    /// `StoreError`, and rethrows the body's errors.
+    /// have other attributes or requests, or if the request leads to related objects: its sort keys may then change although
+    /// the row's own values don't. Also throws `StoreError`, and rethrows the body's errors.
     public func forEachDifference(
         from other: FetchedOrder, _ body: (_ row: FetchedRow, _ isInOther: Bool) throws -> Void
     ) throws {
@@ -32,19 +32,26 @@ extension FetchedOrder {
             throw RequestError.malformed(
                 "orders can only be compared if both keep a fingerprint; an order of \(order.entity.name) has none")
         }
-        if builder.headings != nil {
-            throw RequestError.malformed("orders whose sections are related objects cannot be compared")
-        }
-        let (own, others) = (Self.attributes(of: entity), Self.attributes(of: other.entity))
-        if let (name, type) = own.first(where: { others[$0.key] != $0.value })
-            ?? others.first(where: { own[$0.key] == nil })
-        {
+        if builder.readsRelated {
             throw RequestError.malformed(
-                "the two orders have different attributes: not both have \(name) as \(type.nameWithArticle)")
+                "orders can only be compared if no predicate, sort key or section key leads to related objects")
+        }
+        let (own, others) = (try attributes(), try other.attributes())
+        for (entity, types) in own where others[entity] != types {
+            throw RequestError.malformed(
+                "the two orders have different attributes of \(entity), or different types of them")
+        }
+        guard own.count == others.count, builder.placesOfRows == other.builder.placesOfRows else {
+            throw RequestError.malformed("the two orders have different requests, so their rows cannot be compared")
         }
     }
 
-    private static func attributes(of entity: Entity) -> [String: ValueType] {
-        Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.type) })
+    /// The types of the attributes of all entities whose objects may be among the rows.
+    private func attributes() throws -> [String: [String: ValueType]] {
+        let entities = [entity] + others.values.map(\.entity)
+        return Dictionary(
+            uniqueKeysWithValues: entities.map { entity in
+                (entity.name, Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.type) }))
+            })
     }
 }

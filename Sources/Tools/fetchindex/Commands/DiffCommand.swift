@@ -55,8 +55,14 @@ struct DiffCommand: ParsableCommand {
         if !request.isEmpty && output.catalogue != nil {
             throw ValidationError("The changes of an order are a table, JSON or a report.")
         }
-        if cache != nil && (!request.isEmpty || entity != nil) {
-            throw ValidationError("--cache compares the rows of that cache; leave out the other options of requests.")
+        if cache != nil {
+            if !request.isEmpty || request.aggregate != nil || entity != nil {
+                throw ValidationError(
+                    "--cache compares the rows of that cache; leave out the other options of requests.")
+            }
+            if types != nil || format != nil || delimiter != nil || table != nil || lists.listsAsText {
+                throw ValidationError("--cache compares two stores; leave out the options of files.")
+            }
         }
         if first == CatalogueInput.standardInput && second == CatalogueInput.standardInput {
             throw ValidationError("Standard input can be read only once.")
@@ -75,9 +81,10 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         Descriptors.raiseLimit()
         let folder = TemporaryFolder(named: "diff")
-        let sources =
-            try cache.map { try differingRows(ofCache: $0, in: folder) }
-            ?? [first, second].map { try source($0, in: folder) }
+        guard
+            let sources = try cache.map({ try differingRows(ofCache: $0, in: folder) })
+                ?? [first, second].map({ try source($0, in: folder) })
+        else { return try printEqual() }
         guard let key = key ?? sources.lazy.compactMap(\.key).first else {
             throw ValidationError("Pass --key with the unique column that identifies rows.")
         }
@@ -92,13 +99,17 @@ struct DiffCommand: ParsableCommand {
         bar.finish()
         guard try container.model().entity(named: name) != nil else {
             // Both are empty.
-            if output == .table { Output.line("no changes") }
-            if ifChanged { throw NothingChanged() }
-            return
+            return try printEqual()
         }
         try container.setBookmark(named: Self.start, at: .commit(first))
         let isEmpty = try request.isEmpty ? printRows(of: name, key, container) : printOrder(of: name, container)
         if ifChanged, isEmpty { throw NothingChanged() }
+    }
+
+    /// Prints what is printed of two catalogues without differences.
+    private func printEqual() throws {
+        if output == .table { Output.line("no changes") }
+        if ifChanged { throw NothingChanged() }
     }
 
     /// Loads a catalogue. The second one replaces the first one: rows lose the values that they lack.
@@ -127,8 +138,12 @@ struct DiffCommand: ParsableCommand {
         } catch let error as UnreadableFile where error.isEmpty {
             if !isFirst { try BatchWriter(container, entity: name).deleteAll() }
         } catch let error as ImportStopped {
-            let advice = index == 1 && types == nil ? "; --types gives both catalogues the same types" : ""
-            throw Failure("\(error.cause)\(advice)")
+            let advice =
+                index == 1 && types == nil && source.entity == nil
+                ? "; --types gives both catalogues the same types" : ""
+            // The rows of a store are in a temporary file.
+            let name = index == 0 ? self.first : second
+            throw Failure("\("\(error.cause)".replacing(source.path, with: name))\(advice)")
         } catch let error as ImportError { throw error.asTold }
     }
 
@@ -139,9 +154,7 @@ struct DiffCommand: ParsableCommand {
         guard Self.isStore(path) else { return Source(path: path, format: format) }
         let container = try open(path)
         let stored = try container.model().entity(orOnly: entity)
-        if !stored.relationships.isEmpty {
-            Output.error("the relationships of \(stored.name.visible) are not compared")
-        }
+        warnOfRelationships(of: stored)
         let rows = try RowsFile(of: stored, in: folder)
         var definition = OrderDefinition(entity: stored.name)
         definition.includesSubentities = false
@@ -162,19 +175,15 @@ struct DiffCommand: ParsableCommand {
             types: types.joined(separator: ","), entity: entity.name)
     }
 
-    /// Returns two files with the rows in which a cache of both stores differs.
-    private func differingRows(ofCache name: String, in folder: TemporaryFolder) throws -> [Source] {
+    /// Returns two files with the rows in which a cache of both stores differs; nil if it's equal.
+    private func differingRows(ofCache name: String, in folder: TemporaryFolder) throws -> [Source]? {
         for path in [first, second] where !Self.isStore(path) {
             throw ValidationError("--cache compares two stores, but \(path.visible) is not a store's folder.")
         }
         let bar = ProgressBar("reading \(name)")
         let containers = try [first, second].map(open)
         let caches = try containers.map { try RequestOptions.existing(name, in: $0, bar, author: "diff") }
-        guard caches[0].definition == caches[1].definition else {
-            throw Failure(
-                "the caches \(name.visible) of the two stores have different requests, so their rows cannot be compared"
-            )
-        }
+        try requireComparable(caches.map(\.definition), name, containers)
         func withOrder<Result>(_ index: Int, _ body: (FetchedOrder) throws -> Result) throws -> Result {
             try containers[index].withUnchangedOrder(caches[index].definition, caches[index].options, body)
         }
@@ -183,11 +192,46 @@ struct DiffCommand: ParsableCommand {
                 bar.finish()
                 let entities = [first.entity, second.entity]
                 let rows = try entities.map { try RowsFile(of: $0, in: folder) }
-                try first.forEachDifference(from: second) { row, isInSecond in try rows[isInSecond ? 1 : 0].append(row)
+                var count = 0
+                try first.forEachDifference(from: second) { row, isInSecond in
+                    count += 1
+                    try rows[isInSecond ? 1 : 0].append(row)
                 }
-                return try zip(rows, entities).map { try source($0, of: $1) }
+                return count == 0 ? nil : try zip(rows, entities).map { try source($0, of: $1) }
             }
         }
+    }
+
+    /// Throws if two caches can't be compared, or if their rows don't say what differs.
+    private func requireComparable(
+        _ definitions: [OrderDefinition], _ name: String, _ containers: [PersistentContainer]
+    ) throws {
+        guard definitions[0].entity == definitions[1].entity else {
+            throw Failure("the caches \(name.visible) of the two stores are of different entities")
+        }
+        if output == .jsonl, definitions.contains(where: { $0.predicate != nil }) {
+            throw Failure(
+                "the cache \(name.visible) has a condition, and a row that no longer meets it would be deleted by a delta; "
+                    + "leave out --output \(output.rawValue), or compare a cache without a condition")
+        }
+        for (container, definition) in zip(containers, definitions) {
+            let model = try container.model()
+            guard let entity = model.entity(named: definition.entity) else { continue }
+            if definition.includesSubentities, model.entities.contains(where: { $0.superentity == entity.name }) {
+                throw Failure(
+                    "the cache \(name.visible) includes objects of subentities, which have attributes of their own; "
+                        + "compare caches that were fetched with --no-include-subentities")
+            }
+            if let key, entity.attributes.contains(where: { $0.name == key && !$0.isUnique }) {
+                throw Failure("\(entity.name.visible).\(key.visible) is not unique, so it does not identify rows")
+            }
+            warnOfRelationships(of: entity)
+        }
+    }
+
+    private func warnOfRelationships(of entity: Entity) {
+        if entity.relationships.isEmpty { return }
+        Output.error("the relationships of \(entity.name.visible) are not compared")
     }
 
     private func isDatabase(_ source: Source) -> Bool {
