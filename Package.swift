@@ -52,7 +52,9 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "FetchIndex", targets: ["FetchIndex"]),
+        .library(name: "FetchIndexCoreData", targets: ["FetchIndexCoreDataFiles"]),
         .executable(name: "fetchindex", targets: ["FetchIndexTool"]),
+        .executable(name: "fetchindex-coredata", targets: ["FetchIndexCoreDataTool"]),
         .executable(name: "fetchindex-browse", targets: ["FetchIndexBrowseTool"]),
         .executable(name: "fetchindex-follow", targets: ["FetchIndexFollowTool"]),
         // Scripts/benchmark runs it.
@@ -92,6 +94,8 @@ let package = Package(
         .target(name: "CFetchIndexSQLite", path: "Sources/CLibraries/SQLite", cSettings: strictC),
         // libpq's header: the protocol of PostgreSQL
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
+        // expat's header: the XML of Core Data's models
+        .cLibrary("Expat", pkgConfig: "expat", apt: "libexpat1-dev", brew: "expat"),
         // malloc_trim, if the C library is glibc
         .systemLibrary(name: "CFetchIndexMalloc", path: "Sources/CLibraries/Malloc"),
         // the system's C library: Glibc or Darwin
@@ -206,6 +210,10 @@ let package = Package(
                 "CFetchIndexPostgres", "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels",
                 "FetchIndexPlatform", "FetchIndexValues",
             ]),
+        // Core Data's files: models
+        .room(
+            "CoreDataFiles",
+            ["CFetchIndexExpat", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues"]),
 
         // MARK: Tools
 
@@ -239,6 +247,14 @@ let package = Package(
                 "FetchIndexPlatform", "FetchIndexPostgresSource",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-follow", swiftSettings: strict),
+        // the tool runs it where Core Data's files are read: it doesn't link their libraries
+        .executableTarget(
+            name: "FetchIndexCoreDataTool",
+            dependencies: [
+                "FetchIndexCLibrary", "FetchIndexCoreDataFiles", "FetchIndexEssentials", "FetchIndexInspection",
+                "FetchIndexPlatform", "FetchIndexTerminal",
+                .ofTools("ArgumentParser", package: "swift-argument-parser"),
+            ], path: "Sources/Tools/fetchindex-coredata", swiftSettings: strict),
         // writes the page of a run of the benchmarks
         .executableTarget(
             name: "FetchIndexBenchmarkPage",
@@ -319,10 +335,16 @@ let package = Package(
             ],
             swiftSettings: unoptimized),
         .testTarget(
+            name: "CoreDataTests",
+            dependencies: [
+                "FetchIndex", "FetchIndexCoreDataFiles", "FetchIndexInspection", "FetchIndexTestSupport",
+            ], resources: [.copy("Models")], swiftSettings: unoptimized),
+        .testTarget(
             name: "ToolTests",
             dependencies: [
-                "CFetchIndexSQLite", "FetchIndex", "FetchIndexBrowseTool", "FetchIndexInspection", "FetchIndexLMDB",
-                "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexTool",
+                "CFetchIndexSQLite", "FetchIndex", "FetchIndexBrowseTool", "FetchIndexCoreDataTool",
+                "FetchIndexInspection", "FetchIndexLMDB", "FetchIndexRecords", "FetchIndexTestSupport",
+                "FetchIndexTool",
             ],
             swiftSettings: unoptimized,
             // They make databases.

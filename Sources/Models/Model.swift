@@ -81,6 +81,9 @@ public struct Model: Hashable, Sendable {
         }
     }
 
+    /// Whether an index or a list of unique attributes of an entity may have a name.
+    package func isKey(_ name: String, of entity: Entity) -> Bool { (try? requireKey(name, of: entity, "")) != nil }
+
     /// Throws unless the name is that of an attribute, or of a to-one relationship that the entity's records hold.
     private func requireKey(_ name: String, of entity: Entity, _ purpose: String) throws {
         if entity.slot(of: name) != nil { return }

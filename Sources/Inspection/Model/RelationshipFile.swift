@@ -1,8 +1,7 @@
-internal import FetchIndexTerminal
-internal import FetchIndex
+package import FetchIndexModels
 
 /// A relationship in the JSON of a model.
-struct RelationshipFile: Codable {
+package struct RelationshipFile: Codable {
     let name: String
     let destination: String
     var inverse: String?
@@ -25,6 +24,7 @@ struct RelationshipFile: Codable {
         deleteRule = "\(relationship.deleteRule)"
         minCount = relationship.minCount > 0 ? relationship.minCount : nil
         maxCount = relationship.maxCount > 0 ? relationship.maxCount : nil
+        renamedFrom = relationship.renamedFrom
     }
 
     /// Returns the relationship. If the delete rule is unknown, or if a to-many relationship has no inverse, throws an
@@ -34,13 +34,13 @@ struct RelationshipFile: Codable {
             "nullify": .nullify, "cascade": .cascade, "deny": .deny, "noAction": .noAction,
         ]
         guard let rule = rules[deleteRule ?? "nullify"] else {
-            throw Failure(
+            throw MalformedModel(
                 "\(path): \(entity).\(name) has the delete rule \"\(deleteRule ?? "")\", which is not one of "
                     + rules.keys.sorted().joined(separator: ", "))
         }
         if isToMany ?? false {
             guard let inverse else {
-                throw Failure("\(path): \(entity).\(name) leads to many objects, so it needs an inverse")
+                throw MalformedModel("\(path): \(entity).\(name) leads to many objects, so it needs an inverse")
             }
             return RelationshipDescription(
                 name, toMany: destination, inverse: inverse, ordered: isOrdered ?? false, deleteRule: rule,
@@ -54,7 +54,7 @@ struct RelationshipFile: Codable {
 
 extension RelationshipDescription {
     /// The relationship as text, such as "author: one of Author, required, inverse books, delete rule nullify".
-    var sentence: String {
+    package var sentence: String {
         var parts = ["\(name): \(isToMany ? "many" : "one") of \(destination)"]
         if !isOptional { parts.append("required") }
         if isOrdered { parts.append("ordered") }

@@ -105,7 +105,7 @@ extension Follower {
     }
 
     /// The SQL for the name that the store gives to a section of rows with a value; null for null. Throws `SourceError` if
-    /// the source has no such text.
+    /// the source can't make it.
     private static func section(by attribute: AttributeDescription) throws -> String {
         switch attribute.type {
         case .double, .date:

@@ -59,6 +59,7 @@ import Testing
             "model show": Case(arguments: [], onOther: .works),
             "model plan": Case(arguments: ["--entity", "Item", "--drop", "text"], onOther: .works),
             "model migrate": Case(arguments: ["--entity", "Item", "--drop", "text"], onOther: .refused),
+            "model diff": Case(arguments: [tool.store], onOther: .works),
             "model index add": Case(arguments: ["price"], onOther: .refused),
             "model index drop": Case(arguments: ["price"], onOther: .refused, onOwn: .fails),
             "model drop-entity": Case(arguments: ["--entity", "Item"], onOther: .refused),

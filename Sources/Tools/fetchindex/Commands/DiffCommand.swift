@@ -19,10 +19,10 @@ struct DiffCommand: ParsableCommand {
             jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it.
 
             Two stores that both have a cache with a fingerprint are compared by it: only rows that differ are loaded. \
-            Make it with `fetch --sort KEY --aggregate fingerprint --cache NAME`; it may have a --where.
+            Make it with `fetch --sort KEY --aggregate fingerprint --cache NAME`; it may have a --where. Then \
+            `fetchindex diff books.store copy.store --cache 'by isbn' --if-changed` says quickly whether they are equal.
 
             Example: fetchindex diff monday.csv tuesday.csv --key isbn --output markdown
-            Example: fetchindex diff books.store copy.store --cache 'by isbn' --if-changed
             """)
 
     @Argument(help: "The first catalogue: a file, as for `import`, or a store's folder.", completion: .file())

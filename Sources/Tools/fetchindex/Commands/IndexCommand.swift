@@ -1,6 +1,7 @@
 internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
+internal import FetchIndexInspection
 
 struct IndexCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

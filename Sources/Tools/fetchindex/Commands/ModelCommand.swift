@@ -2,27 +2,42 @@ internal import FetchIndexTerminal
 internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexInspection
+internal import FetchIndexModels
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "model", abstract: "Show and change the model of a store.",
         subcommands: [
-            ModelShowCommand.self, ModelPlanCommand.self, ModelMigrateCommand.self, IndexCommand.self,
-            DropEntityCommand.self,
+            ModelShowCommand.self, ModelPlanCommand.self, ModelMigrateCommand.self, ModelDiffCommand.self,
+            IndexCommand.self, DropEntityCommand.self,
         ])
 }
 
 struct ModelShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the entities of a store with their attributes.",
-        discussion: "Example: fetchindex model show books.store --output json >model.json")
+        commandName: "show", abstract: "Show the entities of a store, or of a model in a file, with their attributes.",
+        discussion: """
+            What of a model of Core Data cannot be represented is printed on standard error.
 
-    @OptionGroup var store: StoreArgument
-    @OptionGroup var output: OutputOption
+            Example: fetchindex model show books.store --output json >model.json
+            """)
+
+    @Argument(
+        help: "A store's folder, a file of `model show --output json`, or a model of Core Data.", completion: .file())
+    var model: String
+    @Option(help: "The version in a bundle of Core Data; by default the current one.") var version: String?
+    @Option(help: "A table for people, JSON for --to of other commands, or Swift classes that declare the model.")
+    var output = Format.table
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case table, json, swift }
 
     func run() throws {
-        let model = try store.open(forWriting: false).model()
-        if output.isJSON { return try Output.jsonLine(ModelFile(model)) }
+        let input = try ModelInput(self.model, version: version)
+        let model = input.model
+        if output == .swift {
+            return Output.bytes(Array(SwiftClasses(model, classNames: input.classNames).source.utf8))
+        }
+        if output == .json { return try Output.jsonLine(ModelFile(model)) }
         for (index, entity) in model.entities.enumerated() {
             let above = entity.superentity.map { ", a subentity of \($0.visible)" } ?? ""
             Output.line(
@@ -62,7 +77,9 @@ struct ModelPlanCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(forWriting: false)
-        try ModelReport(container.plan(for: options.model(from: container.model()))).print(output)
+        let stored = try container.model()
+        let model = try options.whole()?.target(for: stored) ?? options.model(from: stored)
+        try ModelReport(container.plan(for: model)).print(output)
     }
 }
 
@@ -90,18 +107,45 @@ struct ModelMigrateCommand: ParsableCommand {
 
     func run() throws {
         // Reads the file first, so that no store is created if the file can't be read.
-        let whole = try options.to.map { try ModelFile.read($0) }
+        let whole = try options.whole()
         let container =
             create
             ? try PersistentContainer(storeAt: store.store, creates: true)
             : try store.open()
-        let model = try whole ?? options.model(from: container.model())
+        let stored = try container.model()
+        let model = try whole?.target(for: stored) ?? options.model(from: stored)
         let plan = try container.plan(for: model)
         let bar = ProgressBar("migrating")
         defer { bar.finish() }
         try container.migrate(to: model, progress: { bar.show(rows: $0, of: $1) })
         bar.finish()
         try ModelReport(plan).print(output)
+    }
+}
+
+struct ModelDiffCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Show what a change from one model to another would cost a store.",
+        discussion: """
+            Each model is a store's, a file of `model show --output json`, or one of Core Data. The exit code is 1 if \
+            the change needs a decision: existing objects lack values that the new model requires.
+
+            Example: fetchindex model diff 'App.xcdatamodeld/App.xcdatamodel' App.xcdatamodeld
+            """)
+
+    @Argument(help: "The old model.", completion: .file()) var old: String
+    @Argument(help: "The new model.", completion: .file()) var new: String
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let stored = try PersistentContainer(temporaryWith: ModelInput(old).model).model()
+        let model = try ModelInput(new).target(for: stored)
+        try model.validate()
+        // Not by the container's plan, because everything is free for a store without objects.
+        let plan = try ModelDifference(stored.migrations(to: model, isDemanded: true, hasClosure: false))
+        try ModelReport(plan).print(output)
+        if plan.verdict == .decision { throw Failure() }
     }
 }
 

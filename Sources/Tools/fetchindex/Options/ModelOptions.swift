@@ -20,8 +20,10 @@ struct ModelOptions: ParsableArguments {
         [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to convert to another type: NAME:TYPE.") var change:
         [String] = []
-    @Option(help: "A file with the whole new model, in the form that `model show --output json` prints.") var to:
-        String?
+    @Option(
+        help: "A file with the whole new model: in the form that `model show --output json` prints, or Core Data's.")
+    var to: String?
+    @Option(help: "With --to and a bundle of Core Data: the version, by default the current one.") var version: String?
 
     func validate() throws {
         let hasChanges = !(add + derive + drop + rename + change).isEmpty
@@ -30,9 +32,15 @@ struct ModelOptions: ParsableArguments {
         }
     }
 
-    /// Returns the model after the changes. Throws if the entity lacks a name that is to be changed or removed.
+    /// Reads the model of `--to`; nil without this option.
+    func whole() throws -> ModelInput? {
+        // Not in `validate`: if an option is wrong, the parser takes --version for its own flag.
+        if version != nil && to == nil { throw ValidationError("--version needs --to.") }
+        return try to.map { try ModelInput($0, version: version) }
+    }
+
+    /// Returns the stored model after the changes. Throws if the entity lacks a name that is to be changed or removed.
     func model(from stored: Model) throws -> Model {
-        if let to { return try ModelFile.read(to) }
         let entity = try entity(of: stored)
         var rename = try self.rename.map { text in
             let names = RequestText.split(text, at: "=").map(RequestText.unquoted)
@@ -134,105 +142,5 @@ struct ModelOptions: ParsableArguments {
             throw ValidationError("The value \"\(valueText)\" of \(name) is not \(type.nameWithArticle).")
         }
         return (name, type, value)
-    }
-}
-
-/// A model as JSON.
-struct ModelFile: Codable {
-    struct StoredAttribute: Codable {
-        let name: String
-        let type: String
-        var isOptional: Bool?
-        var isUnique: Bool?
-        var defaultValue: String?
-        var renamedFrom: String?
-        var derivation: String?
-    }
-
-    struct StoredEntity: Codable {
-        let name: String
-        var superentity: String?
-        var isAbstract: Bool?
-        /// The attributes. A subentity may leave out the attributes that it inherits.
-        let attributes: [StoredAttribute]
-        var relationships: [RelationshipFile]?
-        var unique: [[String]]?
-        /// The indexes, in the form that `model index add` takes.
-        var indexes: [String]?
-        var removedIndexes: [String]?
-        var removed: [String]?
-    }
-
-    let entities: [StoredEntity]
-
-    init(_ model: Model) {
-        entities = model.entities.map { entity in
-            StoredEntity(
-                name: entity.name, superentity: entity.superentity, isAbstract: entity.isAbstract ? true : nil,
-                attributes: entity.attributes.map { attribute in
-                    StoredAttribute(
-                        name: attribute.name, type: attribute.type.name, isOptional: attribute.isOptional,
-                        isUnique: attribute.isUnique,
-                        defaultValue: attribute.defaultValue.isNull ? nil : attribute.defaultValue.description,
-                        derivation: attribute.derivation)
-                },
-                relationships: entity.relationships.isEmpty ? nil : entity.relationships.map { RelationshipFile($0) },
-                unique: entity.uniqueAttributes.isEmpty ? nil : entity.uniqueAttributes,
-                indexes: entity.indexes.isEmpty ? nil : entity.indexes.map(\.text))
-        }
-    }
-
-    /// Reads a model from a file. Throws an error of one sentence if the file can't be read or isn't a model.
-    static func read(_ path: String) throws -> Model {
-        guard let data = FileManager.default.contents(atPath: path) else { throw Failure("\(path) cannot be read") }
-        let file: ModelFile
-        do { file = try JSONDecoder().decode(ModelFile.self, from: data) } catch {
-            throw Failure("\(path) is not a model in the form that `model show --output json` prints")
-        }
-        return Model(
-            entities: try file.entities.map { entity in
-                let attributes = try entity.attributes.map { try attribute($0, of: entity.name, path) }
-                return Entity(
-                    entity.name, attributes,
-                    relationships: try (entity.relationships ?? []).map { try $0.relationship(of: entity.name, path) },
-                    unique: entity.unique ?? [],
-                    indexes: try (entity.indexes ?? []).map { try Index(parsing: $0) }, removed: entity.removed ?? [],
-                    removedIndexes: try (entity.removedIndexes ?? []).map { try Index(parsing: $0) },
-                    superentity: entity.superentity, isAbstract: entity.isAbstract ?? false)
-            })
-    }
-
-    private static func attribute(
-        _ stored: StoredAttribute, of entity: String, _ path: String
-    ) throws -> AttributeDescription {
-        guard let type = ValueType(name: stored.type) else {
-            throw Failure("\(path): \(entity).\(stored.name) has the unknown type \"\(stored.type)\"")
-        }
-        let value = try stored.defaultValue.map { text in
-            guard let value = Value(text, as: type) else {
-                throw Failure(
-                    "\(path): the default value \"\(text)\" of \(entity).\(stored.name) is not \(type.nameWithArticle)")
-            }
-            return value
-        }
-        return AttributeDescription(
-            stored.name, type, isOptional: stored.isOptional ?? true, isUnique: stored.isUnique ?? false,
-            defaultValue: value ?? .null, renamedFrom: stored.renamedFrom, derivation: stored.derivation)
-    }
-}
-
-extension Index {
-    /// Parses a list of sort keys such as publisher,price:desc. Throws if a key has a text order.
-    init(parsing text: String) throws {
-        let keys = try SortKey<ManagedObject>.list(parsing: text)
-        if let key = keys.first(where: { $0.textOrder != .binary }) {
-            throw Failure("an index cannot have a text order, but \"\(key)\" has one")
-        }
-        self.init(keys: keys.map { Key($0.attribute, isDescending: $0.direction == .descending) })
-    }
-
-    var text: String {
-        keys.map { SortKey<ManagedObject>($0.attribute, $0.isDescending ? .descending : .ascending).description }
-            .joined(separator: ",")
     }
 }

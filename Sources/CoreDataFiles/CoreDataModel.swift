@@ -1,0 +1,63 @@
+public import FetchIndexEssentials
+public import FetchIndexModels
+
+/// A model that a file of Core Data contains.
+public struct CoreDataModel: Sendable {
+    /// The model, as far as it can be represented.
+    public let model: Model
+    /// What the file declares and `model` lacks or represents otherwise.
+    public let differences: [CoreDataDifference]
+    /// The names of the classes of the objects, by entity, as far as the file names classes.
+    public let classNames: [String: String]
+
+    /// Reads a model. The URL is that of a bundle with versions (`.xcdatamodeld`), of one version (`.xcdatamodel`), or of
+    /// its `contents`. `version` is the name of a version, such as "App 3"; by default, the bundle's current one.
+    ///
+    /// Throws `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(bytes).
+    public init(contentsOf url: URL, version: String? = nil) throws {
+        let file = try ModelBundle(url, version: version)
+        let source: SourceModel
+        do { source = try SourceModel(xml: file.bytes) } catch let error as XMLTree.Malformed {
+            throw CoreDataFileError(path: file.path, reason: error.reason)
+        }
+        let converter = try ModelConverter(source)
+        (model, differences) = (converter.model, converter.differences)
+        let classes = source.entities.compactMap { entity in entity.className.map { (entity.name, $0) } }
+        classNames = Dictionary(classes) { first, _ in first }
+    }
+}
+
+extension Model {
+    /// Reads the model that a file of Core Data contains; see `CoreDataModel`, which also says what can't be represented.
+    public init(contentsOf url: URL, version: String? = nil) throws {
+        self = try CoreDataModel(contentsOf: url, version: version).model
+    }
+}
+
+/// A kind of difference between a file of Core Data and what is made of it, with the names of what differs.
+public struct CoreDataDifference: Hashable, Sendable {
+    public enum Kind: String, Sendable {
+        /// It isn't in the model.
+        case leftOut = "left out"
+        /// It is represented in another way.
+        case changed
+        /// Its values are kept as they are stored, as bytes that FetchIndex doesn't understand.
+        case asBytes = "as bytes"
+        /// It is a rule that FetchIndex doesn't keep.
+        case notKept = "not kept"
+    }
+
+    public let kind: Kind
+    /// What differs, such as "transient attributes".
+    public let what: String
+    /// The names, such as Author.initial, in the order of the file.
+    public let names: [String]
+}
+
+extension CoreDataDifference: CustomStringConvertible {
+    /// The sentence that the tool prints, with at most three names: "left out: transient attributes (1): Author.initial".
+    public var description: String {
+        let more = names.count > 3 ? " …" : ""
+        return "\(kind.rawValue): \(what) (\(names.count)): \(names.prefix(3).joined(separator: ", "))\(more)"
+    }
+}

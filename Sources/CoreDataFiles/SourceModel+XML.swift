@@ -1,0 +1,141 @@
+// The `contents` file of a model, as Xcode 4 and later write it.
+extension SourceModel {
+    /// Reads a model from its XML. Throws `XMLTree.Malformed`.
+    init(xml bytes: [UInt8]) throws {
+        let root = try XMLTree.read(bytes)
+        guard root.name == "model" else {
+            throw XMLTree.Malformed(reason: "line \(root.line): expected the element model, found \(root.name)")
+        }
+        for element in root.children {
+            switch element.name {
+            case "entity": entities.append(try Entity(element))
+            // Xcode writes the first name; others are seen in files of other programs.
+            case "composite", "compositeType", "compositeAttribute":
+                composites[try element.required("name")] = try element.children(named: "attribute").map {
+                    try Attribute($0)
+                }
+            case "fetchRequest":
+                requests.append(
+                    Request(
+                        name: try element.required("name"), entity: try element.required("entity"),
+                        predicate: element.attributes["predicateString"] ?? ""))
+            case "configuration": configurations.append(try element.required("name"))
+            default: break
+            }
+        }
+        // An attribute names its composite type, whatever that XML attribute is called.
+        for entity in entities.indices {
+            for (index, attribute) in entities[entity].attributes.enumerated() where attribute.type == "Composite" {
+                entities[entity].attributes[index].composite = attribute.composite.flatMap { names in
+                    names.split(separator: "\n").map(String.init).first { composites[$0] != nil }
+                }
+            }
+        }
+    }
+}
+
+extension XMLTree {
+    fileprivate func required(_ name: String) throws -> String {
+        guard let value = attributes[name], !value.isEmpty else {
+            throw Malformed(reason: "line \(line): \(self.name) has no \(name)")
+        }
+        return value
+    }
+
+    fileprivate func flag(_ name: String) -> Bool { attributes[name] == "YES" }
+
+    /// A renaming identifier, if it isn't the name itself.
+    fileprivate var formerName: String? { attributes["elementID"].flatMap { $0 == attributes["name"] ? nil : $0 } }
+
+    fileprivate func number(_ name: String) throws -> Int {
+        guard let text = attributes[name] else { return 0 }
+        guard let number = Int(text), number >= 0 else {
+            throw Malformed(reason: "line \(line): \(name) is \"\(text)\", not a number")
+        }
+        return number
+    }
+
+    fileprivate var hasUserInfo: Bool { children(named: "userInfo").contains { !$0.children.isEmpty } }
+}
+
+extension SourceModel.Entity {
+    fileprivate init(_ element: XMLTree) throws {
+        name = try element.required("name")
+        className = element.attributes["representedClassName"]
+        superentity = element.attributes["parentEntity"]
+        isAbstract = element.flag("isAbstract")
+        formerName = element.formerName
+        if element.hasUserInfo { rules.append("user info") }
+        for child in element.children {
+            switch child.name {
+            case "attribute": attributes.append(try SourceModel.Attribute(child))
+            case "relationship": relationships.append(try SourceModel.Relationship(child))
+            case "fetchedProperty": fetchedProperties.append(try child.required("name"))
+            case "fetchIndex": indexes.append(SourceModel.Index(fetchIndex: child))
+            // Until 2017.
+            case "compoundIndexes":
+                for index in child.children {
+                    let names = index.children.compactMap { $0.attributes["value"] }
+                    indexes.append(
+                        SourceModel.Index(name: names.joined(separator: ", "), keys: names.map { ($0, false) }))
+                }
+            case "uniquenessConstraints":
+                for list in child.children { uniqueLists.append(list.children.compactMap { $0.attributes["value"] }) }
+            default: break
+            }
+        }
+    }
+}
+
+extension SourceModel.Index {
+    fileprivate init(fetchIndex element: XMLTree) {
+        name = element.attributes["name"] ?? ""
+        var keys: [(name: String, isDescending: Bool)] = []
+        for part in element.children(named: "fetchIndexElement") {
+            guard let property = part.attributes["property"], part.attributes["type"] ?? "Binary" == "Binary" else {
+                return
+            }
+            keys.append((property, part.attributes["order"] == "descending"))
+        }
+        if !keys.isEmpty && element.attributes["partialIndexPredicate"] == nil { self.keys = keys }
+    }
+}
+
+extension SourceModel.Attribute {
+    fileprivate init(_ element: XMLTree) throws {
+        let given = element.attributes
+        name = try element.required("name")
+        type = given["attributeType"].flatMap { $0 == "Undefined" ? nil : $0 }
+        isOptional = element.flag("optional")
+        isTransient = element.flag("transient")
+        defaultText = given["defaultValueString"]
+        if let text = given["defaultDateTimeInterval"] { (defaultText, defaultSeconds) = (text, Double(text)) }
+        formerName = element.formerName
+        if element.flag("derived") { derivation = given["derivationExpression"] ?? "" }
+        isIndexed = element.flag("indexed")
+        if type == "Composite" { composite = given.values.sorted().joined(separator: "\n") }
+        let named = [
+            ("minimum", ["minValueString", "minDateTimeInterval"]),
+            ("maximum", ["maxValueString", "maxDateTimeInterval"]),
+            ("regular expression", ["regularExpressionString"]), ("Spotlight index", ["spotlightIndexingEnabled"]),
+        ]
+        rules = named.filter { $0.1.contains { (given[$0] ?? "NO") != "NO" } }.map(\.0)
+        if element.hasUserInfo { rules.append("user info") }
+    }
+}
+
+extension SourceModel.Relationship {
+    fileprivate init(_ element: XMLTree) throws {
+        let given = element.attributes
+        name = try element.required("name")
+        destination = given["destinationEntity"] ?? ""
+        inverse = given["inverseName"]
+        isToMany = element.flag("toMany")
+        isOrdered = element.flag("ordered")
+        isOptional = element.flag("optional")
+        isTransient = element.flag("transient")
+        (minCount, maxCount) = (try element.number("minCount"), try element.number("maxCount"))
+        deleteRule = given["deletionRule"] ?? "Nullify"
+        formerName = element.formerName
+    }
+}

@@ -1,0 +1,74 @@
+/// A model as Core Data describes it.
+struct SourceModel {
+    struct Attribute {
+        var name = ""
+        /// The type, in the words of a model's XML; nil if it's undefined.
+        var type: String?
+        var isOptional = false
+        var isTransient = false
+        /// The default value as text; nil without one.
+        var defaultText: String?
+        /// The default value of a date, in seconds since 2001.
+        var defaultSeconds: Double?
+        /// The name in an older version of the model.
+        var formerName: String?
+        /// The expression that computes the value; nil if the attribute isn't derived.
+        var derivation: String?
+        /// Whether the model declares an index of this attribute alone, as it was done until 2017.
+        var isIndexed = false
+        /// What else is declared that FetchIndex doesn't have: rules for values, for example.
+        var rules: [String] = []
+        /// The name of the composite type of which the attribute is one; nil for others.
+        var composite: String?
+    }
+
+    struct Relationship {
+        var name = ""
+        var destination = ""
+        var inverse: String?
+        var isToMany = false
+        var isOrdered = false
+        var isOptional = false
+        var isTransient = false
+        var minCount = 0
+        var maxCount = 0
+        var deleteRule = "Nullify"
+        var formerName: String?
+    }
+
+    struct Index {
+        var name = ""
+        /// The names of the properties, and whether they descend; nil if the index has an expression or another form
+        /// than a sorted list.
+        var keys: [(name: String, isDescending: Bool)]?
+    }
+
+    struct Entity {
+        var name = ""
+        /// The name of the class of the objects; nil if they have none of their own.
+        var className: String?
+        var superentity: String?
+        var isAbstract = false
+        var formerName: String?
+        var attributes: [Attribute] = []
+        var relationships: [Relationship] = []
+        var fetchedProperties: [String] = []
+        var indexes: [Index] = []
+        var uniqueLists: [[String]] = []
+        /// What else is declared that FetchIndex doesn't have.
+        var rules: [String] = []
+    }
+
+    /// A fetch request template.
+    struct Request {
+        let name: String
+        let entity: String
+        let predicate: String
+    }
+
+    var entities: [Entity] = []
+    /// The attributes of composite types, by the types' names.
+    var composites: [String: [Attribute]] = [:]
+    var requests: [Request] = []
+    var configurations: [String] = []
+}

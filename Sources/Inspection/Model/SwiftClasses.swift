@@ -1,0 +1,225 @@
+internal import FetchIndexEssentials
+package import FetchIndexModels
+internal import FetchIndexValues
+
+/// Writes the classes of managed objects that declare a model, as Swift source.
+package struct SwiftClasses {
+    /// The members of `ManagedObject`, which a class can't declare again.
+    private static let members: Set<String> = [
+        "awakeFromInsert", "changedValues", "committedValues", "description", "didSave", "entity", "hasChanges", "hash",
+        "hashValue", "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID",
+        "predicateValue", "prepareForDeletion", "relate", "relatedObject", "relatedObjects", "validate", "value",
+        "willSave",
+    ]
+    /// Types that the source uses, so that no class may have their names.
+    private static let types: Set<String> = [
+        "Any", "Attribute", "Bool", "Data", "Date", "Decimal", "Double", "Index", "Int", "ManagedObject", "Model",
+        "Optional", "Protocol", "Related", "Relationship", "Self", "String", "Type", "URL", "UUID",
+    ]
+    /// Words that need backquotes as the name of a property. The Swift Programming Language, "Lexical Structure".
+    private static let keywords: Set<String> = [
+        "as", "associatedtype", "borrowing", "break", "case", "catch", "class", "consuming", "continue", "default",
+        "defer",
+        "deinit", "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard",
+        "if",
+        "import", "in", "init", "inout", "internal", "is", "let", "nil", "nonisolated", "open", "operator",
+        "precedencegroup", "private", "protocol", "public", "repeat", "rethrows", "return", "self", "static", "struct",
+        "subscript", "super", "switch", "throw", "throws", "true", "try", "typealias", "var", "where", "while",
+    ]
+
+    private let model: Model
+    private var classNames: [String: String] = [:]
+
+    /// `classNames` are names of classes by entity; without one, a class has its entity's name. A name that isn't an
+    /// identifier, or that another class or a type of the source has, is changed.
+    package init(_ model: Model, classNames: [String: String] = [:]) {
+        self.model = model
+        var used = Self.types
+        for entity in model.entities where !entity.isJoin {
+            // A module may precede the name of a class.
+            let wanted = classNames[entity.name]?.split(separator: ".").last.map(String.init) ?? entity.name
+            let name = Self.free(Self.identifier(wanted), among: used, suffix: "Object")
+            used.insert(name)
+            self.classNames[entity.name] = name
+        }
+    }
+
+    /// The source: a class for each entity, superentities first.
+    package var source: String {
+        var lines = ["import FetchIndex", "import Foundation"]
+        let entities = model.entities.filter { !$0.isJoin }
+        for entity in entities.sorted(by: { depth($0) < depth($1) }) { lines += [""] + declaration(of: entity) }
+        let names = entities.map { "\(className($0.name)).self" }
+        lines += ["", "/// The model that these classes declare."]
+        lines += ["let declaredModel = Model(\(names.joined(separator: ", ")))"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func className(_ entity: String) -> String { classNames[entity] ?? entity }
+
+    private func depth(_ entity: Entity) -> Int {
+        var depth = 0
+        var next = entity.superentity
+        while let name = next, depth < model.entities.count {
+            depth += 1
+            next = model.entity(named: name)?.superentity
+        }
+        return depth
+    }
+
+    private func declaration(of entity: Entity) -> [String] {
+        let name = className(entity.name)
+        let superentity = entity.superentity.flatMap { model.entity(named: $0) }
+        let isFinal = !model.entities.contains { $0.superentity == entity.name }
+        var lines = [
+            "\(isFinal ? "final " : "")class \(Self.quoted(name)): \(superentity.map { className($0.name) } ?? "ManagedObject") {"
+        ]
+        var used = Self.members.union(inheritedNames(superentity))
+        let indexes = entity.indexes.filter { !(superentity?.indexes.contains($0) ?? false) }
+        for attribute in entity.attributes where superentity?.slot(of: attribute.name) == nil {
+            let isIndexed = indexes.contains(Index(keys: [Index.Key(attribute.name)]))
+            lines.append("    " + Self.declaration(of: attribute, isIndexed: isIndexed, &used))
+        }
+        for relationship in entity.relationships where superentity?.relationship(named: relationship.name) == nil {
+            lines.append("    " + declaration(of: relationship, &used))
+        }
+        var overrides: [(String, String)] = []
+        if name != entity.name { overrides.append(("entityName: String", Self.literal(entity.name))) }
+        if entity.isAbstract { overrides.append(("isAbstract: Bool", "self == \(name).self")) }
+        let unique = entity.uniqueAttributes.filter { !(superentity?.uniqueAttributes.contains($0) ?? false) }
+        if !unique.isEmpty {
+            let lists = unique.map { "[" + $0.map(Self.literal).joined(separator: ", ") + "]" }
+            overrides.append(("uniqueAttributes: [[String]]", "[\(lists.joined(separator: ", "))]"))
+        }
+        let others = indexes.filter { index in
+            index.keys.count > 1 || index.keys[0].isDescending
+                || !entity.attributes.contains { $0.name == index.keys[0].attribute }
+        }
+        if !others.isEmpty {
+            let texts = others.map { index in
+                let keys = index.keys.map {
+                    "Index.Key(\(Self.literal($0.attribute))\($0.isDescending ? ", isDescending: true" : ""))"
+                }
+                return "Index(keys: [\(keys.joined(separator: ", "))])"
+            }
+            overrides.append(("indexes: [Index]", "[\(texts.joined(separator: ", "))]"))
+        }
+        if !overrides.isEmpty && lines.count > 1 { lines.append("") }
+        lines += overrides.map { "    override class var \($0) { \($1) }" }
+        return lines + ["}"]
+    }
+
+    /// The names of the properties of a superentity's class.
+    private func inheritedNames(_ superentity: Entity?) -> Set<String> {
+        guard let superentity else { return [] }
+        let names = superentity.attributes.map(\.name) + superentity.relationships.map(\.name)
+        return Set(names.map(Self.identifier))
+    }
+
+    // MARK: Properties
+
+    private static func declaration(
+        of attribute: AttributeDescription, isIndexed: Bool, _ used: inout Set<String>
+    ) -> String {
+        var arguments = [literal(attribute.name)]
+        if attribute.isUnique { arguments.append("isUnique: true") }
+        if isIndexed { arguments.append("indexed: true") }
+        if let derivation = attribute.derivation { arguments.append("derivedBy: \(literal(derivation))") }
+        var text = "@Attribute(\(arguments.joined(separator: ", "))) var \(property(attribute.name, &used)): "
+        text += typeName(attribute.type) + (attribute.isOptional ? "?" : "")
+        if let value = literal(attribute.defaultValue) { text += " = \(value)" }
+        return text
+    }
+
+    private func declaration(of relationship: RelationshipDescription, _ used: inout Set<String>) -> String {
+        var arguments = [Self.literal(relationship.name)]
+        if let inverse = relationship.inverse { arguments.append("inverse: \(Self.literal(inverse))") }
+        if relationship.isOrdered { arguments.append("ordered: true") }
+        if !relationship.isToMany && !relationship.isOptional { arguments.append("isRequired: true") }
+        if relationship.deleteRule != .nullify { arguments.append("deleteRule: .\(relationship.deleteRule)") }
+        if relationship.minCount > 0 { arguments.append("minCount: \(relationship.minCount)") }
+        if relationship.maxCount > 0 { arguments.append("maxCount: \(relationship.maxCount)") }
+        let destination = className(relationship.destination)
+        let type = relationship.isToMany ? "Related<\(destination)>" : "\(destination)?"
+        return
+            "@Relationship(\(arguments.joined(separator: ", "))) var \(Self.property(relationship.name, &used)): \(type)"
+    }
+
+    private static func typeName(_ type: ValueType) -> String {
+        switch type {
+        case .boolean: "Bool"
+        case .integer: "Int"
+        case .double: "Double"
+        case .decimal: "Decimal"
+        case .string: "String"
+        case .date: "Date"
+        case .data: "Data"
+        case .uuid: "UUID"
+        case .url: "URL"
+        }
+    }
+
+    /// The Swift expression for a default value; nil for null.
+    private static func literal(_ value: Value) -> String? {
+        switch value {
+        case .null: nil
+        case .boolean(let flag): "\(flag)"
+        case .integer(let number): "\(number)"
+        case .double(let number):
+            number.isFinite ? "\(number)" : number.isNaN ? ".nan" : number < 0 ? "-.infinity" : ".infinity"
+        case .string(let text): literal(text)
+        case .decimal(let number): "Decimal(string: \(literal(number.description)))!"
+        case .date(let date): "Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        case .uuid(let uuid): "UUID(uuidString: \(literal(uuid.uuidString)))!"
+        case .url(let url): "URL(string: \(literal(url.absoluteString)))!"
+        case .data(let data): "Data([\(data.map { "\($0)" }.joined(separator: ", "))])"
+        }
+    }
+
+    private static func literal(_ text: String) -> String {
+        var literal = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": literal += "\\" + String(scalar)
+            case _
+            where scalar.value < 32 || scalar.value == 127 || (0x80...0x9F).contains(scalar.value)
+                || scalar.value == 0x2028 || scalar.value == 0x2029:
+                literal += "\\u{\(String(scalar.value, radix: 16))}"
+            default: literal.unicodeScalars.append(scalar)
+            }
+        }
+        return literal + "\""
+    }
+
+    // MARK: Names
+
+    private static func property(_ name: String, _ used: inout Set<String>) -> String {
+        let found = free(identifier(name), among: used, suffix: "Value")
+        used.insert(found)
+        return quoted(found)
+    }
+
+    private static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+    /// An identifier that resembles a name: other characters than ASCII letters, digits and letters of other alphabets
+    /// become low lines.
+    private static func identifier(_ name: String) -> String {
+        var identifier = ""
+        for character in name {
+            let isPart = character == "_" || character.isLetter || character.isNumber && character.isASCII
+            identifier.append(isPart ? character : "_")
+        }
+        if identifier.first?.isNumber ?? true { identifier = "_" + identifier }
+        return identifier == "_" ? "_name" : identifier
+    }
+
+    private static func free(_ name: String, among used: Set<String>, suffix: String) -> String {
+        var free = name
+        var number = 1
+        while used.contains(free) {
+            free = name + suffix + (number == 1 ? "" : "\(number)")
+            number += 1
+        }
+        return free
+    }
+}

@@ -1,0 +1,61 @@
+internal import ArgumentParser
+@preconcurrency internal import FetchIndexCLibrary
+internal import FetchIndexCoreDataFiles
+internal import FetchIndexEssentials
+internal import FetchIndexInspection
+internal import FetchIndexPlatform
+internal import FetchIndexTerminal
+
+/// The program that `fetchindex` starts to read files of Core Data. It is a separate program, so that `fetchindex` doesn't
+/// link their libraries.
+struct CoreDataTool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetchindex-coredata", abstract: "Read files of Core Data for fetchindex.",
+        subcommands: [ModelCommand.self])
+}
+
+/// Prints a model as `ForeignModel` in JSON.
+struct ModelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "model", abstract: "Print a model as JSON.")
+
+    @Argument var path: String
+    @Option var version: String?
+
+    func run() throws {
+        let found = try CoreDataModel(contentsOf: URL(fileURLWithPath: path), version: version)
+        try Output.jsonLine(
+            ForeignModel(
+                found.model, differences: found.differences.map(\.description), classNames: found.classNames))
+    }
+}
+
+/// Exit codes: 0 done, 2 wrong usage, 1 other errors.
+@main
+enum Main {
+    static func main() {
+        Descriptors.openMissingStandard()
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try CoreDataTool.parseAsRoot()
+            try command.run()
+            try Output.flush()
+        } catch {
+            fflush(stdout)
+            exit(report(error))
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        switch CoreDataTool.exitCode(for: error) {
+        case .success:
+            print(CoreDataTool.fullMessage(for: error))
+            return 0
+        case .validationFailure:
+            Output.errorLines("fetchindex-coredata: " + CoreDataTool.message(for: error))
+            return 2
+        default:
+            Output.error("\(error)")
+            return 1
+        }
+    }
+}
