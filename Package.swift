@@ -96,6 +96,8 @@ let package = Package(
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
         // expat's header: the XML of Core Data's models
         .cLibrary("Expat", pkgConfig: "expat", apt: "libexpat1-dev", brew: "expat"),
+        // libplist's header: the containers of compiled models
+        .cLibrary("PropertyList", pkgConfig: "libplist-2.0", apt: "libplist-dev", brew: "libplist"),
         // malloc_trim, if the C library is glibc
         .systemLibrary(name: "CFetchIndexMalloc", path: "Sources/CLibraries/Malloc"),
         // the system's C library: Glibc or Darwin
@@ -213,7 +215,10 @@ let package = Package(
         // Core Data's files: models
         .room(
             "CoreDataFiles",
-            ["CFetchIndexExpat", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues"]),
+            [
+                "CFetchIndexExpat", "CFetchIndexPropertyList", "FetchIndexEssentials", "FetchIndexModels",
+                "FetchIndexPlatform", "FetchIndexValues",
+            ]),
 
         // MARK: Tools
 
@@ -338,7 +343,7 @@ let package = Package(
             name: "CoreDataTests",
             dependencies: [
                 "FetchIndex", "FetchIndexCoreDataFiles", "FetchIndexInspection", "FetchIndexTestSupport",
-            ], resources: [.copy("Models")], swiftSettings: unoptimized),
+            ], exclude: ["make_models.py"], resources: [.copy("Models")], swiftSettings: unoptimized),
         .testTarget(
             name: "ToolTests",
             dependencies: [

@@ -10,14 +10,20 @@ public struct CoreDataModel: Sendable {
     /// The names of the classes of the objects, by entity, as far as the file names classes.
     public let classNames: [String: String]
 
-    /// Reads a model. The URL is that of a bundle with versions (`.xcdatamodeld`), of one version (`.xcdatamodel`), or of
-    /// its `contents`. `version` is the name of a version, such as "App 3"; by default, the bundle's current one.
+    /// Reads a model. The URL is that of a bundle with versions (`.xcdatamodeld`, or compiled `.momd`), of one version
+    /// (`.xcdatamodel`, `.mom`), or of the `contents` of a version. `version` is the name of a version, such as "App 3";
+    /// by default, the bundle's current one.
     ///
     /// Throws `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(bytes).
     public init(contentsOf url: URL, version: String? = nil) throws {
         let file = try ModelBundle(url, version: version)
         let source: SourceModel
-        do { source = try SourceModel(xml: file.bytes) } catch let error as XMLTree.Malformed {
+        do {
+            source =
+                try file.isArchive ? SourceModel(archive: file.bytes) : SourceModel(xml: file.bytes)
+        } catch let error as XMLTree.Malformed {
+            throw CoreDataFileError(path: file.path, reason: error.reason)
+        } catch let error as KeyedArchive.Malformed {
             throw CoreDataFileError(path: file.path, reason: error.reason)
         }
         let converter = try ModelConverter(source)

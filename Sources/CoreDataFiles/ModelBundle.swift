@@ -6,27 +6,49 @@ struct ModelBundle {
     let path: String
     let bytes: [UInt8]
 
+    /// Whether the file is a compiled model, a keyed archive. If not, it's XML.
+    var isArchive: Bool { bytes.starts(with: "bplist0".utf8) }
+
+    /// The kinds of bundles with versions.
+    private struct Kind {
+        /// The ending of the bundle's name.
+        let ending: String
+        /// The ending of a version's name.
+        let ofVersion: String
+        /// The property list that names the current version, and its key for that.
+        let list: String
+        let key: String
+
+        static let source = Kind(
+            ending: ".xcdatamodeld", ofVersion: ".xcdatamodel", list: ".xccurrentversion", key: "_XCCurrentVersionName")
+        static let compiled = Kind(
+            ending: ".momd", ofVersion: ".mom", list: "VersionInfo.plist",
+            key: "NSManagedObjectModel_CurrentVersionName")
+    }
+
     /// Finds the file with the model at a URL: a version of a bundle, or the file itself. Throws `CoreDataFileError`.
     init(_ url: URL, version: String?) throws {
         var path = url.path
-        if (try? Folder.kind(at: path)) == .folder {
-            let versions = try Self.versions(in: path)
-            if !versions.isEmpty || path.hasSuffix(".xcdatamodeld") {
-                path += "/" + (try Self.name(of: version, among: versions, in: path))
-            } else {
-                try Self.requireNoVersion(version, path)
-            }
-            path += "/contents"
-            guard FileManager.default.fileExists(atPath: path) else {
-                let folder = String(path.dropLast("/contents".count))
+        var isVersion = true
+        for kind in [Kind.source, .compiled] where Self.isFolder(path) && isVersion {
+            let versions = try Self.versions(in: path, kind)
+            if versions.isEmpty && !path.hasSuffix(kind.ending) { continue }
+            path += "/" + (try Self.name(of: version, among: versions, in: path, kind))
+            isVersion = false
+        }
+        if isVersion, let version {
+            throw CoreDataFileError(path: path, reason: "it is one version of a model, so it has no version \(version)")
+        }
+        if Self.isFolder(path) {
+            let contents = path + "/contents"
+            guard FileManager.default.fileExists(atPath: contents) else {
                 throw CoreDataFileError(
-                    path: folder,
-                    reason: FileManager.default.fileExists(atPath: folder + "/elements")
+                    path: path,
+                    reason: FileManager.default.fileExists(atPath: path + "/elements")
                         ? "it is a model of Xcode 3, whose form is not read; save it with a later Xcode first"
                         : "it has no file named contents, so it is not a model")
             }
-        } else {
-            try Self.requireNoVersion(version, path)
+            path = contents
         }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw CoreDataFileError(path: path, reason: "it cannot be read")
@@ -35,37 +57,35 @@ struct ModelBundle {
         bytes = [UInt8](data)
     }
 
-    private static func requireNoVersion(_ version: String?, _ path: String) throws {
-        guard let version else { return }
-        throw CoreDataFileError(path: path, reason: "it is one version of a model, so it has no version \(version)")
-    }
-
-    private static let suffix = ".xcdatamodel"
+    private static func isFolder(_ path: String) -> Bool { (try? Folder.kind(at: path)) == .folder }
 
     /// The names of the versions that are directly in a bundle; some bundles also contain other bundles.
-    private static func versions(in path: String) throws -> [String] {
+    private static func versions(in path: String, _ kind: Kind) throws -> [String] {
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(suffix) }
-                .sorted { $0.dropLast(suffix.count) < $1.dropLast(suffix.count) }
+            return try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(kind.ofVersion) }
+                .sorted { $0.dropLast(kind.ofVersion.count) < $1.dropLast(kind.ofVersion.count) }
         } catch {
             throw CoreDataFileError(path: path, reason: "the folder cannot be read")
         }
     }
 
-    private static func name(of version: String?, among versions: [String], in path: String) throws -> String {
-        let titles = versions.map { String($0.dropLast(suffix.count)) }.joined(separator: ", ")
+    private static func name(
+        of version: String?, among versions: [String], in path: String, _ kind: Kind
+    ) throws -> String {
+        let titles = versions.map { String($0.dropLast(kind.ofVersion.count)) }.joined(separator: ", ")
+        func find(_ name: String) -> String? { versions.first { $0 == name || $0 == name + kind.ofVersion } }
         if let version {
-            guard let name = versions.first(where: { $0 == version || $0 == version + suffix }) else {
+            guard let name = find(version) else {
                 throw CoreDataFileError(path: path, reason: "it has no version \(version); its versions are: \(titles)")
             }
             return name
         }
-        if let current = try currentVersion(of: path) {
-            guard versions.contains(current) else {
+        if let current = try currentVersion(of: path, kind) {
+            guard let name = find(current) else {
                 throw CoreDataFileError(
                     path: path, reason: "its current version, \(current), is missing; its versions are: \(titles)")
             }
-            return current
+            return name
         }
         guard versions.count == 1 else {
             throw CoreDataFileError(
@@ -77,18 +97,16 @@ struct ModelBundle {
         return versions[0]
     }
 
-    /// The name that `.xccurrentversion`, a property list in XML, gives; nil if the file is missing.
-    private static func currentVersion(of path: String) throws -> String? {
-        let file = path + "/.xccurrentversion"
+    /// The name of the current version that a bundle's property list gives; nil if the list is missing.
+    private static func currentVersion(of path: String, _ kind: Kind) throws -> String? {
+        let file = path + "/" + kind.list
         guard let data = FileManager.default.contents(atPath: file) else { return nil }
-        do {
-            let members = try XMLTree.read([UInt8](data)).children.first?.children ?? []
-            for (key, value) in zip(members, members.dropFirst()) where key.text == "_XCCurrentVersionName" {
-                return value.text
-            }
-        } catch let error as XMLTree.Malformed {
-            throw CoreDataFileError(path: file, reason: error.reason)
+        guard let list = PropertyList([UInt8](data)) else {
+            throw CoreDataFileError(path: file, reason: "it is not a property list")
         }
-        throw CoreDataFileError(path: file, reason: "it does not name the current version")
+        guard let name = list.text(kind.key) else {
+            throw CoreDataFileError(path: file, reason: "it does not name the current version")
+        }
+        return name
     }
 }

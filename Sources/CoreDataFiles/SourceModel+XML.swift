@@ -114,12 +114,11 @@ extension SourceModel.Attribute {
         if element.flag("derived") { derivation = given["derivationExpression"] ?? "" }
         isIndexed = element.flag("indexed")
         if type == "Composite" { composite = given.values.sorted().joined(separator: "\n") }
-        let named = [
-            ("minimum", ["minValueString", "minDateTimeInterval"]),
-            ("maximum", ["maxValueString", "maxDateTimeInterval"]),
-            ("regular expression", ["regularExpressionString"]), ("Spotlight index", ["spotlightIndexingEnabled"]),
+        let validations = [
+            "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "regularExpressionString",
         ]
-        rules = named.filter { $0.1.contains { (given[$0] ?? "NO") != "NO" } }.map(\.0)
+        if validations.contains(where: { given[$0] != nil }) { rules.append("validation rules") }
+        if element.flag("spotlightIndexingEnabled") { rules.append("Spotlight indexes") }
         if element.hasUserInfo { rules.append("user info") }
     }
 }

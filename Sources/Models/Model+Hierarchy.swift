@@ -124,7 +124,7 @@ extension Entity {
         }
         let attributes = attributes.map { alone.contains($0.name) ? $0.with(isUnique: true) : $0 }
         let uniqueAttributes = uniqueAttributes.filter { names in
-            names.count > 1 || !alone.contains(names[0])
+            names.count != 1 || !alone.contains(names[0])
         }
         let names = Set(attributes.map(\.name))
         let parentNames = Set(parent.attributes.map(\.name))

@@ -50,7 +50,7 @@ import Testing
         let differences = try CoreDataModel(contentsOf: Self.library).differences.map(\.description)
         #expect(
             differences == [
-                "not kept: minimum (1): Work.rating", "not kept: maximum (1): Work.rating",
+                "not kept: validation rules (1): Work.rating",
                 "as bytes: transformable attributes (1): Book.marks",
                 "left out: transient attributes (1): Author.initial",
                 "changed: renamed entities, which are new here (1): House", "not kept: user info (1): Tag",
@@ -69,6 +69,57 @@ import Testing
         #expect(
             reason(Self.library.appendingPathComponent("Library.xcdatamodel"), version: "3")
                 == "it is one version of a model, so it has no version 3")
+    }
+
+    /// `make_models.py` has compiled the versions of the bundle.
+    @Test func compiledModelsAreTheSame() throws {
+        let compiled = Self.library.deletingLastPathComponent().appendingPathComponent("Library.momd")
+        for version in [nil, "Library", "Library 2"] {
+            let (source, archive) = (
+                try CoreDataModel(contentsOf: Self.library, version: version),
+                try CoreDataModel(contentsOf: compiled, version: version)
+            )
+            // An archive has no order.
+            #expect(Set(source.model.entities) == Set(archive.model.entities))
+            #expect(source.classNames == archive.classNames)
+            #expect(Set(source.differences) == Set(archive.differences))
+            for entity in source.model.entities {
+                let other = try #require(archive.model.entity(named: entity.name))
+                func defaults(_ entity: Entity) -> [String: Value] {
+                    Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.defaultValue) })
+                }
+                #expect(defaults(entity) == defaults(other))
+            }
+        }
+        let first = try Model(contentsOf: compiled.appendingPathComponent("Library.mom"))
+        #expect(try Set(first.entities) == Set(Model(contentsOf: Self.library, version: "Library").entities))
+        #expect(reason(compiled, version: "3") == "it has no version 3; its versions are: Library, Library 2")
+        #expect(
+            reason(compiled.appendingPathComponent("VersionInfo.plist")) == "the property list is not a keyed archive")
+    }
+
+    /// An archive that is cut off or changed is read, or refused with an error.
+    @Test(arguments: 0..<4 as Range<UInt64>) func damagedArchivesDoNotTrap(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let file = Self.library.deletingLastPathComponent().appendingPathComponent("Library.momd/Library 2.mom")
+        let original = [UInt8](try Data(contentsOf: file))
+        let url = try self.file("a.mom", "")
+        for round in 0..<500 {
+            var bytes = original
+            if round % 4 == 0 {
+                bytes.removeLast(Int.random(in: 0...bytes.count, using: &random))
+            } else {
+                for _ in 0..<Int.random(in: 1...6, using: &random) {
+                    bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                }
+            }
+            try Data(bytes).write(to: url)
+            do {
+                let model = try CoreDataModel(contentsOf: url).model
+                _ = SwiftClasses(model).source
+                _ = try PersistentContainer(temporaryWith: model)
+            } catch { #expect(!"\(error)".isEmpty) }
+        }
     }
 
     @Test func bundlesThatSayTooLittleAreRefused() throws {
@@ -206,7 +257,7 @@ import Testing
             ("<model><entity name='A'>", "line 1, column 25: it is not XML: no element found"),
             (
                 "<!DOCTYPE model [<!ENTITY a 'b'>]><model/>",
-                "line 1: its document type has declarations, which are not read"
+                "line 1: it has a document type declaration, which a model has not"
             ),
             (
                 "<model><entity name='A'><relationship name='r' maxCount='x'/></entity></model>",
@@ -215,6 +266,11 @@ import Testing
             (
                 "<model><entity name='A'><relationship name='r' destinationEntity='B'/></entity></model>",
                 "the model is invalid: A.r leads to B, which is not in the model"
+            ),
+            (
+                "<model><entity name='A'/><entity name='B' parentEntity='A'><uniquenessConstraints><uniquenessConstraint/>"
+                    + "</uniquenessConstraints></entity></model>",
+                "the model is invalid: B has an empty list of unique attributes"
             ),
             (String(repeating: "<a>", count: 100), "line 1: its elements are nested more than 64 deep"),
         ]

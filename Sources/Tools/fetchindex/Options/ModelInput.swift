@@ -41,9 +41,8 @@ struct ModelInput {
 
     /// Whether a path is that of a file or bundle of Core Data.
     private static func isCoreData(_ path: String) -> Bool {
-        if [".xcdatamodeld", ".xcdatamodel"].contains(where: { path.hasSuffix($0) || path.hasSuffix($0 + "/") }) {
-            return true
-        }
+        let endings = [".xcdatamodeld", ".xcdatamodel", ".momd", ".mom"]
+        if endings.contains(where: { path.hasSuffix($0) || path.hasSuffix($0 + "/") }) { return true }
         // JSON begins with another character.
         let start = FileManager.default.contents(atPath: path)?.prefix(64) ?? Data()
         return start.first { !" \t\r\n".utf8.contains($0) && $0 < 0x80 } == UInt8(ascii: "<")

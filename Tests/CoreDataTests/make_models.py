@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Compiles models as Core Data does: from the XML of a bundle's versions to keyed archives.
+
+The form of the archives is that of real files: the names of classes and members, the numbers of types, references by UID,
+a dictionary of known keys for the entities. Nothing of a real file is copied.
+
+usage: make_models.py Models/Library.xcdatamodeld Models/Library.momd
+"""
+import datetime
+import pathlib
+import plistlib
+import sys
+import xml.etree.ElementTree as ElementTree
+
+TYPES = {"Integer 16": 100, "Integer 32": 200, "Integer 64": 300, "Decimal": 400, "Double": 500, "Float": 600, "String": 700,
+         "Boolean": 800, "Date": 900, "Binary": 1000, "UUID": 1100, "URI": 1200, "Transformable": 1800}
+RULES = {"No Action": 0, "Nullify": 1, "Cascade": 2, "Deny": 3}
+
+
+class Archive:
+    def __init__(self):
+        self.objects = ["$null"]
+        self.classes = {}
+        self.texts = {}
+
+    def reserve(self):
+        self.objects.append(None)
+        return plistlib.UID(len(self.objects) - 1)
+
+    def add(self, value):
+        if value is None:
+            return plistlib.UID(0)
+        if isinstance(value, str):
+            if value not in self.texts:
+                self.texts[value] = self.reserve()
+                self.objects[self.texts[value].data] = value
+            return self.texts[value]
+        place = self.reserve()
+        self.objects[place.data] = value
+        return place
+
+    def class_of(self, *names):
+        if names not in self.classes:
+            self.classes[names] = self.add({"$classname": names[0], "$classes": list(names) + ["NSObject"]})
+        return self.classes[names]
+
+    def object(self, name, place=None, **members):
+        place = place or self.reserve()
+        self.objects[place.data] = dict(members, **{"$class": self.class_of(name)})
+        return place
+
+    def array(self, items):
+        return self.object("NSMutableArray", **{"NS.objects": list(items)})
+
+    def dictionary(self, members):
+        return self.object("NSMutableDictionary", **{
+            "NS.keys": [self.add(key) for key in members], "NS.objects": list(members.values())})
+
+    def known_keys(self, members):
+        keys = self.array([self.add(key) for key in members])
+        mapping = self.object("NSKnownKeysMappingStrategy1", length=len(members), keys=keys, version=1)
+        values = self.object("NSArray", **{"NS.objects": list(members.values())})
+        return self.object("NSKnownKeysDictionary1", values=values, searchMapping=mapping, version=1)
+
+    def user_info(self, element):
+        return self.dictionary({e.get("key"): self.add(e.get("value")) for e in element.findall("userInfo/entry")})
+
+
+def default(archive, element):
+    kind, text = element.get("attributeType"), element.get("defaultValueString")
+    if kind == "Date" and element.get("defaultDateTimeInterval"):
+        return archive.object("NSDate", **{"NS.time": float(element.get("defaultDateTimeInterval"))})
+    if text is None or kind in ("Binary", "Transformable", "UUID"):
+        return archive.add(None)
+    if kind == "Boolean":
+        return archive.add(text == "YES")
+    if kind.startswith("Integer"):
+        return archive.add(int(text))
+    if kind in ("Double", "Float"):
+        return archive.add(float(text))
+    if kind == "Decimal":
+        whole, _, fraction = text.lstrip("-").partition(".")
+        number = int(whole + fraction)
+        return archive.object(
+            "NSDecimalNumber", **{"NS.mantissa": number.to_bytes(16, "little"), "NS.exponent": -len(fraction),
+                                  "NS.negative": text.startswith("-"), "NS.compact": True, "NS.length": 1,
+                                  "NS.mantissa.bo": 1})
+    return archive.add(text)
+
+
+def compile_model(path):
+    root = ElementTree.parse(path).getroot()
+    archive = Archive()
+    model = archive.reserve()
+    elements = {e.get("name"): e for e in root.findall("entity")}
+    places = {name: archive.reserve() for name in elements}
+    properties = {(name, r.get("name")): archive.reserve() for name, e in elements.items() for r in e
+                  if r.tag in ("attribute", "relationship")}
+    yes = lambda element, key: element.get(key) == "YES"
+    for name, element in elements.items():
+        members = {}
+        for child in element:
+            if child.tag not in ("attribute", "relationship"):
+                continue
+            own, place = child.get("name"), properties[name, child.get("name")]
+            common = {"NSPropertyName": archive.add(own), "NSEntity": places[name], "_P": 0,
+                      "NSRenamingIdentifier": archive.add(child.get("elementID") or own)}
+            if yes(child, "optional"):
+                common["NSIsOptional"] = True
+            if yes(child, "transient"):
+                common["NSIsTransient"] = True
+            if child.tag == "attribute":
+                rules = [child.get(k) for k in ("minValueString", "maxValueString") if child.get(k)]
+                if rules:
+                    common["NSValidationPredicates"] = archive.array(
+                        [archive.object("NSComparisonPredicate", NSRightExpression=archive.add(rule)) for rule in rules])
+                archive.object(
+                    "NSAttributeDescription", place, NSAttributeType=TYPES.get(child.get("attributeType"), 0),
+                    NSDefaultValue=default(archive, child),
+                    NSValueTransformerName=archive.add(child.get("valueTransformerName")),
+                    NSFlagsKey=4 if yes(child, "allowsExternalBinaryDataStorage") else 0, **common)
+            else:
+                inverse, destination = child.get("inverseName"), child.get("destinationEntity")
+                if yes(child, "ordered"):
+                    common["NSIsOrdered"] = True
+                archive.object(
+                    "NSRelationshipDescription", place, NSDestinationEntity=places[destination],
+                    NSInverseRelationship=properties.get((destination, inverse), plistlib.UID(0)),
+                    NSMinCount=int(child.get("minCount", 0)),
+                    NSMaxCount=int(child.get("maxCount", 0 if yes(child, "toMany") else 1)),
+                    NSDeleteRule=RULES[child.get("deletionRule")], _NSDestinationEntityName=archive.add(destination),
+                    _NSInverseRelationshipName=archive.add(inverse), **common)
+            members[own] = place
+        extra = {}
+        if yes(element, "isAbstract"):
+            extra["NSIsAbstract"] = True
+        unique = [[c.get("value") for c in u] for u in element.findall("uniquenessConstraints/uniquenessConstraint")]
+        if unique:
+            extra["NSUniqueTuples"] = archive.array(
+                archive.array(archive.add(n) for n in names) for names in unique)
+        indexes = []
+        for index in element.findall("fetchIndex"):
+            parts = [archive.object(
+                "NSFetchIndexElementDescription", NSPropertyName=archive.add(p.get("property")),
+                NSFetchIndexElementType=1 if p.get("type") == "RTree" else 0, NSAscending=p.get("order") == "ascending")
+                for p in index]
+            indexes.append(archive.object(
+                "NSFetchIndexDescription", NSIndexName=archive.add(index.get("name")), NSEntity=places[name],
+                NSIndexElements=archive.array(parts), NSPartialIndexPredicate=archive.add(None)))
+        if indexes:
+            extra["NSFetchIndexDescriptions"] = archive.array(indexes)
+        children = {n: places[n] for n, e in elements.items() if e.get("parentEntity") == name}
+        archive.object(
+            "NSEntityDescription", places[name], NSEntityName=archive.add(name),
+            NSClassNameForEntity=archive.add(element.get("representedClassName") or "NSManagedObject"),
+            NSProperties=archive.dictionary(members), NSSubentities=archive.dictionary(children),
+            NSSuperentity=places.get(element.get("parentEntity"), plistlib.UID(0)), NSManagedObjectModel=model,
+            NSRenamingIdentifier=archive.add(element.get("elementID") or name), NSVersionHashModifier=archive.add(None),
+            NSUserInfo=archive.user_info(element), **extra)
+    templates = {r.get("name"): archive.object("NSFetchRequest", NSEntity=places[r.get("entity")])
+                 for r in root.findall("fetchRequest")}
+    configurations = {c.get("name"): archive.array(places[m.get("name")] for m in c) for c in root.findall("configuration")}
+    if configurations:
+        configurations["PF_DEFAULT_CONFIGURATION_NAME"] = archive.array(places.values())
+    identifiers = [archive.add(i) for i in [root.get("userDefinedModelVersionIdentifier")] if i]
+    archive.object(
+        "NSManagedObjectModel", model, NSEntities=archive.known_keys(places),
+        NSFetchRequestTemplates=archive.dictionary(templates) if templates else plistlib.UID(0),
+        NSVersionIdentifiers=archive.object("NSSet", **{"NS.objects": identifiers}),
+        **({"NSConfigurations": archive.dictionary(configurations)} if configurations else {}))
+    document = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": model}, "$objects": archive.objects}
+    return plistlib.dumps(document, fmt=plistlib.FMT_BINARY, sort_keys=False)
+
+
+def main():
+    source, target = map(pathlib.Path, sys.argv[1:3])
+    target.mkdir(exist_ok=True)
+    current = plistlib.loads((source / ".xccurrentversion").read_bytes())["_XCCurrentVersionName"]
+    for version in source.glob("*.xcdatamodel"):
+        (target / (version.stem + ".mom")).write_bytes(compile_model(version / "contents"))
+    information = {"NSManagedObjectModel_CurrentVersionName": current.removesuffix(".xcdatamodel"),
+                   "NSManagedObjectModel_VersionHashes": {}}
+    (target / "VersionInfo.plist").write_bytes(plistlib.dumps(information, fmt=plistlib.FMT_BINARY))
+
+
+main()
