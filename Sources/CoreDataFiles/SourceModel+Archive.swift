@@ -184,7 +184,7 @@ extension SourceModel.Relationship {
         isOrdered = object.flag("NSIsOrdered")
         isOptional = object.flag("NSIsOptional")
         isTransient = object.flag("NSIsTransient")
-        // Zero and less are no limit.
+        // Zero or less means any number.
         (minCount, maxCount) = isToMany ? (max(0, object.integer("NSMinCount")), max(0, most)) : (0, 1)
         deleteRule =
             [0: "No Action", 1: "Nullify", 2: "Cascade", 3: "Deny"][object.integer("NSDeleteRule")] ?? "Nullify"
