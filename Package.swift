@@ -216,8 +216,8 @@ let package = Package(
         .room(
             "CoreDataFiles",
             [
-                "CFetchIndexExpat", "CFetchIndexPropertyList", "FetchIndexEssentials", "FetchIndexModels",
-                "FetchIndexPlatform", "FetchIndexValues",
+                "CFetchIndexExpat", "CFetchIndexPropertyList", "CFetchIndexSQLite", "CFetchIndexZlib",
+                "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
 
         // MARK: Tools

@@ -11,7 +11,7 @@ public struct CoreDataModel: Sendable {
     public let classNames: [String: String]
 
     /// Reads a model. The URL is that of a bundle with versions (`.xcdatamodeld`, or compiled `.momd`), of one version
-    /// (`.xcdatamodel`, `.mom`), or of the `contents` of a version. `version` is the name of a version, such as "App 3";
+    /// (`.xcdatamodel`, `.mom`), of the `contents` of a version, or of a store that contains its model. `version` is the name of a version, such as "App 3";
     /// by default, the bundle's current one.
     ///
     /// Throws `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(bytes).
@@ -27,7 +27,15 @@ public struct CoreDataModel: Sendable {
             throw CoreDataFileError(path: file.path, reason: error.reason)
         }
         let converter = try ModelConverter(source)
-        (model, differences) = (converter.model, converter.differences)
+        model = converter.model
+        var differences = converter.differences
+        if file.lacksLog {
+            let name = url.lastPathComponent
+            differences.insert(
+                CoreDataDifference(kind: .leftOut, what: "changes in the missing file \(name)-wal", names: [name]),
+                at: 0)
+        }
+        self.differences = differences
         let classes = source.entities.compactMap { entity in entity.className.map { (entity.name, $0) } }
         classNames = Dictionary(classes) { first, _ in first }
     }

@@ -1,10 +1,12 @@
 internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 
-/// The file of one version of a model.
+/// The file of one version of a model, or a store that contains its own.
 struct ModelBundle {
     let path: String
     let bytes: [UInt8]
+    /// Whether the file is a store whose newest changes may be missing, because its log isn't beside it.
+    let lacksLog: Bool
 
     /// Whether the file is a compiled model, a keyed archive. If not, it's XML.
     var isArchive: Bool { bytes.starts(with: "bplist0".utf8) }
@@ -50,11 +52,20 @@ struct ModelBundle {
             }
             path = contents
         }
+        self.path = path
+        if Self.isStore(path) {
+            let copy = try StoreCopy(path)
+            (bytes, lacksLog) = (try copy.modelArchive(), copy.lacksLog)
+            return
+        }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw CoreDataFileError(path: path, reason: "it cannot be read")
         }
-        self.path = path
-        bytes = [UInt8](data)
+        (bytes, lacksLog) = ([UInt8](data), false)
+    }
+
+    private static func isStore(_ path: String) -> Bool {
+        (try? SmallFile.bytes(of: path, limit: StoreCopy.magic.count)) == StoreCopy.magic
     }
 
     private static func isFolder(_ path: String) -> Bool { (try? Folder.kind(at: path)) == .folder }

@@ -98,6 +98,52 @@ import Testing
             reason(compiled.appendingPathComponent("VersionInfo.plist")) == "the property list is not a keyed archive")
     }
 
+    /// A store contains its model. It's read in a private copy: nothing appears beside the store, and nothing in it
+    /// changes.
+    @Test func theModelOfAStoreIsTheSame() throws {
+        let store = URL(fileURLWithPath: folder.path).appendingPathComponent("App.store")
+        let models = Self.library.deletingLastPathComponent()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(at: models.appendingPathComponent("Library.sqlite"), to: store)
+        let bytes = try Data(contentsOf: store)
+        let read = try CoreDataModel(contentsOf: store)
+        let compiled = try CoreDataModel(contentsOf: models.appendingPathComponent("Library.momd"))
+        #expect(Set(read.model.entities) == Set(compiled.model.entities))
+        #expect(read.differences == compiled.differences)
+        // A database with a log (the version for writing is 2), which isn't there.
+        var logged = bytes
+        logged[18] = 2
+        logged[19] = 2
+        try logged.write(to: store)
+        #expect(
+            try CoreDataModel(contentsOf: store).differences.first?.description
+                == "left out: changes in the missing file App.store-wal (1): App.store")
+        #expect(try Data(contentsOf: store) == logged)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["App.store"])
+        #expect(reason(store, version: "2") == "it is one version of a model, so it has no version 2")
+    }
+
+    /// A store that is cut off or changed is read, or refused with an error; a copy of it doesn't stay.
+    @Test(arguments: 0..<2 as Range<UInt64>) func damagedStoresDoNotTrap(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let original = [UInt8](
+            try Data(contentsOf: Self.library.deletingLastPathComponent().appendingPathComponent("Library.sqlite")))
+        let url = try file("App.store", "")
+        for round in 0..<150 {
+            var bytes = original
+            if round % 4 == 0 {
+                bytes.removeLast(Int.random(in: 0...bytes.count, using: &random))
+            } else {
+                for _ in 0..<Int.random(in: 1...10, using: &random) {
+                    bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                }
+            }
+            try Data(bytes).write(to: url)
+            do { _ = try CoreDataModel(contentsOf: url).model } catch { #expect(!"\(error)".isEmpty) }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["App.store"])
+    }
+
     /// An archive that is cut off or changed is read, or refused with an error.
     @Test(arguments: 0..<4 as Range<UInt64>) func damagedArchivesDoNotTrap(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)

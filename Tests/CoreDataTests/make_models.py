@@ -4,12 +4,15 @@
 The form of the archives is that of real files: the names of classes and members, the numbers of types, references by UID,
 a dictionary of known keys for the entities. Nothing of a real file is copied.
 
-usage: make_models.py Models/Library.xcdatamodeld Models/Library.momd
+The last file is a store without objects: it has the tables by which one is recognized, and the current version's model.
+
+usage: make_models.py Models/Library.xcdatamodeld Models/Library.momd Models/Library.sqlite
 """
-import datetime
 import pathlib
 import plistlib
+import sqlite3
 import sys
+import zlib
 import xml.etree.ElementTree as ElementTree
 
 TYPES = {"Integer 16": 100, "Integer 32": 200, "Integer 64": 300, "Decimal": 400, "Double": 500, "Float": 600, "String": 700,
@@ -172,14 +175,26 @@ def compile_model(path):
     return plistlib.dumps(document, fmt=plistlib.FMT_BINARY, sort_keys=False)
 
 
+def make_store(path, archive):
+    path.unlink(missing_ok=True)
+    store = sqlite3.connect(path)
+    store.execute("CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)")
+    store.execute("CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)")
+    packer = zlib.compressobj(wbits=-15)
+    store.execute("INSERT INTO Z_MODELCACHE VALUES (?)", [packer.compress(archive) + packer.flush()])
+    store.commit()
+    store.close()
+
+
 def main():
-    source, target = map(pathlib.Path, sys.argv[1:3])
+    source, target, store = map(pathlib.Path, sys.argv[1:4])
     target.mkdir(exist_ok=True)
     current = plistlib.loads((source / ".xccurrentversion").read_bytes())["_XCCurrentVersionName"]
     for version in source.glob("*.xcdatamodel"):
         (target / (version.stem + ".mom")).write_bytes(compile_model(version / "contents"))
     information = {"NSManagedObjectModel_CurrentVersionName": current.removesuffix(".xcdatamodel"),
                    "NSManagedObjectModel_VersionHashes": {}}
+    make_store(store, compile_model(source / current / "contents"))
     (target / "VersionInfo.plist").write_bytes(plistlib.dumps(information, fmt=plistlib.FMT_BINARY))
 
 

@@ -43,8 +43,9 @@ struct ModelInput {
     private static func isCoreData(_ path: String) -> Bool {
         let endings = [".xcdatamodeld", ".xcdatamodel", ".momd", ".mom"]
         if endings.contains(where: { path.hasSuffix($0) || path.hasSuffix($0 + "/") }) { return true }
+        let start = (try? SmallFile.bytes(of: path, limit: 64)) ?? []
+        if start.starts(with: "SQLite format 3\0".utf8) { return true }
         // JSON begins with another character.
-        let start = FileManager.default.contents(atPath: path)?.prefix(64) ?? Data()
         return start.first { !" \t\r\n".utf8.contains($0) && $0 < 0x80 } == UInt8(ascii: "<")
     }
 }
