@@ -46,7 +46,7 @@ package struct SwiftClasses {
 
     /// The source: a class for each entity, superentities first.
     package var source: String {
-        var lines = ["import FetchIndex", "import Foundation"]
+        var lines = ["FetchIndex", "Foundation"].map { "import \($0)" }
         let entities = model.entities.filter { !$0.isJoin }
         for entity in entities.sorted(by: { depth($0) < depth($1) }) { lines += [""] + declaration(of: entity) }
         let names = entities.map { "\(className($0.name)).self" }
