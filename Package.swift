@@ -96,8 +96,6 @@ let package = Package(
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
         // expat's header: the XML of Core Data's models
         .cLibrary("Expat", pkgConfig: "expat", apt: "libexpat1-dev", brew: "expat"),
-        // libplist's header: the containers of compiled models
-        .cLibrary("PropertyList", pkgConfig: "libplist-2.0", apt: "libplist-dev", brew: "libplist"),
         // malloc_trim, if the C library is glibc
         .systemLibrary(name: "CFetchIndexMalloc", path: "Sources/CLibraries/Malloc"),
         // the system's C library: Glibc or Darwin
@@ -216,7 +214,7 @@ let package = Package(
         .room(
             "CoreDataFiles",
             [
-                "CFetchIndexExpat", "CFetchIndexPropertyList", "CFetchIndexSQLite", "CFetchIndexZlib",
+                "CFetchIndexExpat", "CFetchIndexSQLite", "CFetchIndexZlib",
                 "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
 

@@ -30,10 +30,8 @@ public struct CoreDataModel: Sendable {
         model = converter.model
         var differences = converter.differences
         if file.lacksLog {
-            let name = url.lastPathComponent
-            differences.insert(
-                CoreDataDifference(kind: .leftOut, what: "changes in the missing file \(name)-wal", names: [name]),
-                at: 0)
+            let what = "what is in its log, if it had one: \(url.lastPathComponent)-wal is missing"
+            differences.insert(CoreDataDifference(kind: .leftOut, what: what, names: []), at: 0)
         }
         self.differences = differences
         let classes = source.entities.compactMap { entity in entity.className.map { (entity.name, $0) } }
@@ -64,13 +62,14 @@ public struct CoreDataDifference: Hashable, Sendable {
     public let kind: Kind
     /// What differs, such as "transient attributes".
     public let what: String
-    /// The names, such as Author.initial, in the order of the file.
+    /// The names, such as Author.initial, in the order of the file; none if the difference concerns the whole file.
     public let names: [String]
 }
 
 extension CoreDataDifference: CustomStringConvertible {
     /// The sentence that the tool prints, with at most three names: "left out: transient attributes (1): Author.initial".
     public var description: String {
+        if names.isEmpty { return "\(kind.rawValue): \(what)" }
         let more = names.count > 3 ? " …" : ""
         return "\(kind.rawValue): \(what) (\(names.count)): \(names.prefix(3).joined(separator: ", "))\(more)"
     }

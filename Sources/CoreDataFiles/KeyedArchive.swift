@@ -1,42 +1,31 @@
-internal import CFetchIndexPropertyList
-
 /// The objects of a keyed archive, as Foundation writes it: a binary property list with a list of objects that refer to
-/// each other by their places in it. libplist reads the list; nothing is decoded before it's asked for, and no class is
-/// looked up.
+/// each other by their places in it. Nothing is decoded before it's asked for, and no class is looked up.
 ///
 ///     $top        root: the place of the first object
 ///     $objects    "$null" | dictionaries with $class and members | texts, numbers and bytes
-final class KeyedArchive {
+struct KeyedArchive {
     /// Why an archive can't be read.
     struct Malformed: Error { let reason: String }
 
-    private let list: plist_t
-    private let objects: plist_t
+    private let list: BinaryPropertyList
+    private let first: [String: BinaryPropertyList.Reference]
+    private let objects: [BinaryPropertyList.Reference]
 
-    /// Reads an archive. Throws `Malformed`. O(bytes).
+    /// Reads an archive. Throws `Malformed`.
     init(_ bytes: [UInt8]) throws {
-        guard let length = UInt32(exactly: bytes.count), bytes.starts(with: "bplist0".utf8) else {
-            throw Malformed(reason: "it is not a binary property list")
-        }
-        var found: plist_t?
-        bytes.withUnsafeBytes { plist_from_bin($0.bindMemory(to: CChar.self).baseAddress, length, &found) }
-        guard let list = found else { throw Malformed(reason: "the property list is damaged") }
+        guard let list = BinaryPropertyList(bytes) else { throw Malformed(reason: "the property list is damaged") }
         self.list = list
-        guard plist_get_node_type(list) == PLIST_DICT, let objects = plist_dict_get_item(list, "$objects"),
-            plist_get_node_type(objects) == PLIST_ARRAY
-        else {
-            plist_free(list)
+        first = list.members(of: list.top)
+        guard let place = first["$objects"], case .array(let objects) = list[place] else {
             throw Malformed(reason: "the property list is not a keyed archive")
         }
         self.objects = objects
     }
 
-    deinit { plist_free(list) }
-
     /// The first object. Throws `Malformed` if it's missing.
     func root() throws -> Object {
-        if let top = plist_dict_get_item(list, "$top"), plist_get_node_type(top) == PLIST_DICT,
-            let place = plist_dict_get_item(top, "root"), case .object(let object) = value(of: place)
+        if let top = first["$top"], let place = list.members(of: top)["root"],
+            case .object(let object) = value(of: place)
         {
             return object
         }
@@ -53,46 +42,29 @@ final class KeyedArchive {
         case object(Object)
     }
 
-    /// The value of a node, or of the object to which it refers.
-    private func value(of node: plist_t) -> Value {
-        var node = node
-        if plist_get_node_type(node) == PLIST_UID {
-            var place: UInt64 = 0
-            plist_get_uid_val(node, &place)
-            guard place > 0, place < plist_array_get_size(objects),
-                let object = plist_array_get_item(objects, UInt32(place))
-            else { return .null }
-            node = object
+    /// The value of a member, or of the object to which it refers.
+    private func value(of member: BinaryPropertyList.Reference) -> Value {
+        var reference = member
+        if case .uid(let place) = list[member] {
+            // The first object stands for null.
+            guard place > 0, place < objects.count else { return .null }
+            reference = objects[place]
         }
-        switch plist_get_node_type(node) {
-        case PLIST_STRING:
-            return PropertyList.text(of: node).map { .text($0) } ?? .null
-        case PLIST_UINT:
-            // The bits of a negative number are those of a signed one.
-            var number: UInt64 = 0
-            plist_get_uint_val(node, &number)
-            return .integer(Int64(bitPattern: number))
-        case PLIST_REAL:
-            var number = 0.0
-            plist_get_real_val(node, &number)
-            return .real(number)
-        case PLIST_BOOLEAN:
-            var flag: UInt8 = 0
-            plist_get_bool_val(node, &flag)
-            return .flag(flag != 0)
-        case PLIST_DATA:
-            var length: UInt64 = 0
-            guard let start = plist_get_data_ptr(node, &length) else { return .bytes([]) }
-            return .bytes(Array(UnsafeRawBufferPointer(start: start, count: Int(length))))
-        case PLIST_DICT: return .object(Object(archive: self, node: node))
-        default: return .null
+        switch list[reference] {
+        case .text(let text): return .text(text)
+        case .integer(let number): return .integer(number)
+        case .real(let number): return .real(number)
+        case .flag(let flag): return .flag(flag)
+        case .bytes(let bytes): return .bytes(bytes)
+        case .dictionary: return .object(Object(archive: self, members: list.members(of: reference)))
+        case .null, .uid, .array: return .null
         }
     }
 
     /// An archived object: a dictionary of members.
     struct Object {
         fileprivate let archive: KeyedArchive
-        fileprivate let node: plist_t
+        fileprivate let members: [String: BinaryPropertyList.Reference]
 
         /// The name of the object's class; empty if it's unknown.
         var className: String {
@@ -104,10 +76,7 @@ final class KeyedArchive {
         }
 
         /// A member; null if it's missing.
-        subscript(_ key: String) -> Value {
-            guard let member = plist_dict_get_item(node, key) else { return .null }
-            return archive.value(of: member)
-        }
+        subscript(_ key: String) -> Value { members[key].map(archive.value) ?? .null }
 
         func text(_ key: String) -> String? { if case .text(let text) = self[key] { text } else { nil } }
         func object(_ key: String) -> Object? { if case .object(let object) = self[key] { object } else { nil } }
@@ -135,11 +104,21 @@ final class KeyedArchive {
         func keys(_ key: String) -> [Value] { object(key)?.list("NS.keys") ?? [] }
 
         private func list(_ key: String) -> [Value] {
-            guard let list = plist_dict_get_item(node, key), plist_get_node_type(list) == PLIST_ARRAY else { return [] }
-            return (0..<plist_array_get_size(list)).compactMap { index in
-                plist_array_get_item(list, index).map(archive.value)
-            }
+            guard let place = members[key], case .array(let references) = archive.list[place] else { return [] }
+            return references.map(archive.value)
         }
+    }
+}
+
+extension BinaryPropertyList {
+    /// The members of a dictionary by their keys; none if the object is another one.
+    func members(of reference: Reference) -> [String: Reference] {
+        guard case .dictionary(let keys, let values) = self[reference] else { return [:] }
+        var members: [String: Reference] = [:]
+        for (key, value) in zip(keys, values) {
+            if case .text(let name) = self[key] { members[name] = value }
+        }
+        return members
     }
 }
 

@@ -58,17 +58,15 @@ struct ModelBundle {
             (bytes, lacksLog) = (try copy.modelArchive(), copy.lacksLog)
             return
         }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw CoreDataFileError(path: path, reason: "it cannot be read")
-        }
-        (bytes, lacksLog) = ([UInt8](data), false)
+        (bytes, lacksLog) = (try Self.read(path), false)
     }
 
     private static func isStore(_ path: String) -> Bool {
         (try? SmallFile.bytes(of: path, limit: StoreCopy.magic.count)) == StoreCopy.magic
     }
 
-    private static func isFolder(_ path: String) -> Bool { (try? Folder.kind(at: path)) == .folder }
+    /// Whether a path leads to a folder, also through a symbolic link.
+    private static func isFolder(_ path: String) -> Bool { (try? Folder.kind(at: path + "/")) == .folder }
 
     /// The names of the versions that are directly in a bundle; some bundles also contain other bundles.
     private static func versions(in path: String, _ kind: Kind) throws -> [String] {
@@ -111,13 +109,27 @@ struct ModelBundle {
     /// The name of the current version that a bundle's property list gives; nil if the list is missing.
     private static func currentVersion(of path: String, _ kind: Kind) throws -> String? {
         let file = path + "/" + kind.list
-        guard let data = FileManager.default.contents(atPath: file) else { return nil }
-        guard let list = PropertyList([UInt8](data)) else {
-            throw CoreDataFileError(path: file, reason: "it is not a property list")
+        guard FileManager.default.fileExists(atPath: file) else { return nil }
+        let bytes = try read(file)
+        if let list = BinaryPropertyList(bytes) {
+            if let name = list.members(of: list.top)[kind.key], case .text(let name) = list[name] { return name }
+        } else {
+            do {
+                let members = try XMLTree.read(bytes).children.first?.children ?? []
+                for (key, value) in zip(members, members.dropFirst()) where key.text == kind.key { return value.text }
+            } catch let error as XMLTree.Malformed { throw CoreDataFileError(path: file, reason: error.reason) }
         }
-        guard let name = list.text(kind.key) else {
-            throw CoreDataFileError(path: file, reason: "it does not name the current version")
+        throw CoreDataFileError(path: file, reason: "it does not name the current version")
+    }
+
+    /// The largest file that is read, in bytes. Models have some hundred kilobytes.
+    private static let greatestLength = 64 << 20
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        guard let bytes = try? SmallFile.bytes(of: path, limit: greatestLength + 1) else {
+            throw CoreDataFileError(path: path, reason: "it cannot be read")
         }
-        return name
+        if bytes.count > greatestLength { throw CoreDataFileError(path: path, reason: "it is larger than 64 MiB") }
+        return bytes
     }
 }

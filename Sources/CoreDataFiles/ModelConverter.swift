@@ -8,6 +8,9 @@ struct ModelConverter {
     private var notes: [Note] = []
     /// Relationships that are added to entities as other sides, by entity.
     private var added: [String: [RelationshipDescription]] = [:]
+    /// The names of all properties.
+    private var names: Set<String>
+    private let entitiesByName: [String: SourceModel.Entity]
     private(set) var model = Model(entities: [])
 
     private struct Note {
@@ -19,6 +22,8 @@ struct ModelConverter {
     /// Converts a model. Throws `ModelError.invalid` if it contradicts itself.
     init(_ source: SourceModel) throws {
         self.source = source
+        names = Set(source.entities.flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) })
+        entitiesByName = Dictionary(source.entities.map { ($0.name, $0) }) { first, _ in first }
         // Other sides are found first, because an entity may follow the one that gets them.
         let relationships = source.entities.map { entity in self.relationships(of: entity) }
         let entities = zip(source.entities, relationships).map { entity, relationships in
@@ -110,19 +115,24 @@ struct ModelConverter {
 
     // MARK: Attributes
 
+    /// `prefix` and `formerPrefix` precede the names of a composite attribute's parts, `open` are the composite types of
+    /// which the attribute is a part.
     private mutating func attribute(
-        _ attribute: SourceModel.Attribute, of entity: String, prefix: String = ""
+        _ attribute: SourceModel.Attribute, of entity: String, prefix: String = "", formerPrefix: String = "",
+        within open: [String] = []
     ) -> [AttributeDescription] {
         let name = prefix + attribute.name
+        let former = formerPrefix + (attribute.formerName ?? attribute.name)
         let title = "\(entity).\(name)"
         if attribute.isTransient {
             note(.leftOut, "transient attributes", title)
             return []
         }
-        if let composite = attribute.composite, let parts = source.composites[composite] {
-            // Composite types may have parts of composite types. A type that is part of itself ends here.
-            guard prefix.utf8.count < 1000 else { return [] }
-            return parts.flatMap { self.attribute($0, of: entity, prefix: name + ".") }
+        if let composite = attribute.composite, let parts = source.composites[composite], !open.contains(composite) {
+            return parts.flatMap {
+                self.attribute(
+                    $0, of: entity, prefix: name + ".", formerPrefix: former + ".", within: open + [composite])
+            }
         }
         guard let type = Self.type(attribute.type) else {
             note(.leftOut, "attributes without a type that FetchIndex has", title)
@@ -130,7 +140,7 @@ struct ModelConverter {
         }
         if attribute.type == "Transformable" { note(.asBytes, "transformable attributes", title) }
         for rule in attribute.rules { note(.notKept, rule, title) }
-        let former = attribute.formerName.map { prefix + $0 }
+        let renamedFrom = former == name ? nil : former
         if let derivation = attribute.derivation {
             return [
                 AttributeDescription(
@@ -140,7 +150,7 @@ struct ModelConverter {
         return [
             AttributeDescription(
                 name, type, isOptional: attribute.isOptional, defaultValue: defaultValue(attribute, type, title),
-                renamedFrom: former)
+                renamedFrom: renamedFrom)
         ]
     }
 
@@ -159,11 +169,14 @@ struct ModelConverter {
         }
     }
 
+    /// Dates of about 30,000 years before and after 2001 have a text.
+    private static let greatestSeconds = 1e12
+
     private mutating func defaultValue(
         _ attribute: SourceModel.Attribute, _ type: ValueType, _ title: String
     ) -> Value {
         guard let text = attribute.defaultText else { return .null }
-        if type == .date, let seconds = attribute.defaultSeconds {
+        if type == .date, let seconds = attribute.defaultSeconds, seconds.magnitude < Self.greatestSeconds {
             return .date(Date(timeIntervalSinceReferenceDate: seconds))
         }
         if type == .data { return .null }
@@ -208,19 +221,23 @@ struct ModelConverter {
                 note(.changed, "to-many relationships without an inverse, which get one", title)
                 inverse = otherSide(of: relationship, in: entity.name, isToMany: false)
             }
+            // In Core Data, an optional relationship may have no objects whatever its minimum is.
+            if relationship.isOptional && relationship.minCount > 0 {
+                note(.notKept, "minimum counts of optional relationships", title)
+            }
             return RelationshipDescription(
                 relationship.name, toMany: relationship.destination, inverse: inverse ?? "",
-                ordered: relationship.isOrdered, deleteRule: rule, minCount: relationship.minCount,
+                ordered: relationship.isOrdered, deleteRule: rule,
+                minCount: relationship.isOptional ? 0 : relationship.minCount,
                 maxCount: relationship.maxCount, renamedFrom: relationship.formerName)
         }
     }
 
     private func isInverse(_ name: String, of relationship: SourceModel.Relationship, in entity: String) -> Bool {
-        let own = [entity] + superentities(of: entity)
         for destination in [relationship.destination] + superentities(of: relationship.destination) {
-            guard let found = source.entities.first(where: { $0.name == destination }) else { return false }
+            guard let found = entitiesByName[destination] else { return false }
             if let other = found.relationships.first(where: { $0.name == name }) {
-                return other.inverse == relationship.name && own.contains(other.destination) && !other.isTransient
+                return other.inverse == relationship.name && other.destination == entity && !other.isTransient
             }
         }
         return false
@@ -228,10 +245,10 @@ struct ModelConverter {
 
     private func superentities(of entity: String) -> [String] {
         var names: [String] = []
-        var next = source.entities.first { $0.name == entity }?.superentity
+        var next = entitiesByName[entity]?.superentity
         while let name = next, !names.contains(name), name != entity {
             names.append(name)
-            next = source.entities.first { $0.name == name }?.superentity
+            next = entitiesByName[name]?.superentity
         }
         return names
     }
@@ -241,8 +258,6 @@ struct ModelConverter {
     private mutating func otherSide(
         of relationship: SourceModel.Relationship, in entity: String, isToMany: Bool
     ) -> String {
-        let names = Set(source.entities.flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) })
-            .union(added.values.flatMap { $0.map(\.name) })
         let wanted = "\(relationship.name)Of\(entity)"
         var name = wanted
         var number = 2
@@ -250,6 +265,7 @@ struct ModelConverter {
             name = "\(wanted)\(number)"
             number += 1
         }
+        names.insert(name)
         added[relationship.destination, default: []].append(
             isToMany
                 ? RelationshipDescription(name, toMany: entity, inverse: relationship.name)

@@ -23,13 +23,19 @@ extension SourceModel {
             default: break
             }
         }
-        // An attribute names its composite type, whatever that XML attribute is called.
-        for entity in entities.indices {
-            for (index, attribute) in entities[entity].attributes.enumerated() where attribute.type == "Composite" {
-                entities[entity].attributes[index].composite = attribute.composite.flatMap { names in
-                    names.split(separator: "\n").map(String.init).first { composites[$0] != nil }
-                }
-            }
+        for entity in entities.indices { resolveComposites(of: &entities[entity].attributes) }
+        for name in composites.keys.sorted() {
+            guard var parts = composites[name] else { continue }
+            resolveComposites(of: &parts)
+            composites[name] = parts
+        }
+    }
+
+    /// Finds the composite types of attributes. An attribute names its type, whatever that XML attribute is called.
+    private func resolveComposites(of attributes: inout [Attribute]) {
+        for (index, attribute) in attributes.enumerated() where attribute.type == "Composite" {
+            let given = attribute.composite?.split(separator: "\n").map(String.init) ?? []
+            attributes[index].composite = given.first { composites[$0] != nil }
         }
     }
 }
@@ -129,11 +135,12 @@ extension SourceModel.Relationship {
         name = try element.required("name")
         destination = given["destinationEntity"] ?? ""
         inverse = given["inverseName"]
-        isToMany = element.flag("toMany")
+        (minCount, maxCount) = (try element.number("minCount"), try element.number("maxCount"))
+        // With a maximum of one, Core Data takes it for a to-one relationship.
+        isToMany = element.flag("toMany") && maxCount != 1
         isOrdered = element.flag("ordered")
         isOptional = element.flag("optional")
         isTransient = element.flag("transient")
-        (minCount, maxCount) = (try element.number("minCount"), try element.number("maxCount"))
         deleteRule = given["deletionRule"] ?? "Nullify"
         formerName = element.formerName
     }

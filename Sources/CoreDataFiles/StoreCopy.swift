@@ -1,5 +1,6 @@
 internal import CFetchIndexSQLite
 internal import FetchIndexEssentials
+internal import FetchIndexPlatform
 
 /// A private copy of a store of Core Data: an SQLite database, and the log with its newest changes. The store itself is
 /// only read, because even SQLite's reading writes files beside a database. The copy is removed with the value.
@@ -59,13 +60,16 @@ final class StoreCopy {
         let target = folder + "/store"
         for name in try files.contentsOfDirectory(atPath: folder) { try files.removeItem(atPath: folder + "/" + name) }
         do {
-            try files.copyItem(atPath: path, toPath: target)
-            let log = path + "-wal"
-            if files.fileExists(atPath: log) { try files.copyItem(atPath: log, toPath: target + "-wal") }
+            // A copy of a symbolic link would lead to the store itself.
+            let source = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            try files.copyItem(atPath: source, toPath: target)
+            if try SmallFile.bytes(of: source + "-wal", limit: 1) != nil {
+                try files.copyItem(atPath: source + "-wal", toPath: target + "-wal")
+            }
         } catch { throw CoreDataFileError(path: path, reason: "it cannot be copied to \(folder)") }
-        let start = files.contents(atPath: target)?.prefix(20) ?? Data()
+        let start = (try? SmallFile.bytes(of: target, limit: 20)) ?? []
         // The file format's version for writing, in the database's header, is 2 if there is a log.
-        lacksLog = start.count == 20 && start[start.startIndex + 18] == 2 && !files.fileExists(atPath: target + "-wal")
+        lacksLog = start.count == 20 && start[18] == 2 && !files.fileExists(atPath: target + "-wal")
         guard sqlite.open(target, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { throw damaged(message) }
         // Nothing of the schema may call functions that can do harm.
         _ = try texts("PRAGMA trusted_schema = OFF")
@@ -118,7 +122,8 @@ final class StoreCopy {
             throw CoreDataFileError(
                 path: path, reason: "the database has no table Z_PRIMARYKEY, so it is no store of Core Data")
         }
-        guard tables.contains("Z_MODELCACHE"), let packed = try bytes("SELECT Z_CONTENT FROM Z_MODELCACHE") else {
+        guard tables.contains("Z_MODELCACHE"), let packed = try bytes("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
+        else {
             throw CoreDataFileError(
                 path: path, reason: "the store does not contain its model; read the app's model instead")
         }

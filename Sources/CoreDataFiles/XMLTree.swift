@@ -1,26 +1,28 @@
 internal import CFetchIndexExpat
 internal import FetchIndexPlatform
 
-/// An element of an XML document, with its elements. Text isn't kept: a model has none.
+/// An element of an XML document, with its elements and its text.
 struct XMLTree {
     let name: String
     let attributes: [String: String]
     /// The line on which the element begins, from 1.
     let line: Int
     private(set) var children: [XMLTree] = []
+    private(set) var text = ""
 
     func children(named name: String) -> [XMLTree] { children.filter { $0.name == name } }
 
-    /// Reads a document by expat. Throws `Malformed`. A document type is refused, because its entities may name other
-    /// files or expand without limit. O(bytes).
+    /// Reads a document by expat. Throws `Malformed`. A document type that declares something is refused, because its
+    /// entities may name other files or expand without limit; that of property lists declares nothing. O(bytes).
     static func read(_ bytes: [UInt8]) throws -> XMLTree {
         guard let parser = XML_ParserCreate("UTF-8") else { throw Malformed(reason: "there is no memory to read it") }
         defer { XML_ParserFree(parser) }
         let reader = Reader(parser)
         XML_SetUserData(parser, Unmanaged.passUnretained(reader).toOpaque())
         XML_SetElementHandler(parser, { Reader.of($0).begin($1, $2) }, { data, _ in Reader.of(data).end() })
-        XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, _ in
-            Reader.of(data).stop("it has a document type declaration, which a model has not")
+        XML_SetCharacterDataHandler(parser) { Reader.of($0).add($1, $2) }
+        XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, hasDeclarations in
+            if hasDeclarations != 0 { Reader.of(data).stop("its document type has declarations, which are not read") }
         }
         guard let length = Int32(exactly: bytes.count) else { throw Malformed(reason: "it is larger than 2 GiB") }
         let status = bytes.withUnsafeBytes {
@@ -74,6 +76,12 @@ struct XMLTree {
         func end() {
             guard reason == nil, let element = open.popLast() else { return }
             if open.isEmpty { root = element } else { open[open.count - 1].children.append(element) }
+        }
+
+        func add(_ text: UnsafePointer<CChar>?, _ length: Int32) {
+            guard reason == nil, !open.isEmpty, let text else { return }
+            let bytes = UnsafeRawBufferPointer(start: text, count: Int(length))
+            open[open.count - 1].text += String(decoding: bytes, as: UTF8.self)
         }
 
         func stop(_ reason: String) {

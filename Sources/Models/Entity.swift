@@ -210,9 +210,7 @@ public struct Entity: Sendable {
     package func slot(of attribute: String) -> Int? { definition.slotsByName[attribute] }
 
     package func requireSlot(of attribute: String) throws -> Int {
-        guard let slot = definition.slotsByName[attribute] else {
-            throw unknownAttribute(attribute)
-        }
+        guard let slot = definition.slotsByName[attribute] else { throw unknownAttribute(attribute) }
         return slot
     }
 

@@ -34,3 +34,30 @@ extension ManagedObject {
         var isDeleted: Bool { if case .deleted = self { true } else { false } }
     }
 }
+
+extension ManagedObject {
+    public var isInserted: Bool {
+        noteReadOfState()
+        return status.isInserted
+    }
+
+    /// Whether the object is marked as deleted; false once the deletion was saved.
+    public var isDeleted: Bool {
+        noteReadOfState()
+        return status.isDeleted
+    }
+
+    /// Whether the object was saved, isn't deleted, and has unsaved values.
+    public var isUpdated: Bool {
+        noteReadOfState()
+        return status.isSaved && !changes.isEmpty
+    }
+
+    public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
+
+    /// Whether the object is saved and its record must still be read.
+    public var isFault: Bool {
+        if case .saved = status { return base == nil }
+        return false
+    }
+}

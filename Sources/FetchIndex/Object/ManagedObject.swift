@@ -277,31 +277,6 @@ open class ManagedObject {
         }
     }
 
-    public var isInserted: Bool {
-        noteReadOfState()
-        return status.isInserted
-    }
-
-    /// Whether the object is marked as deleted; false once the deletion was saved.
-    public var isDeleted: Bool {
-        noteReadOfState()
-        return status.isDeleted
-    }
-
-    /// Whether the object was saved, isn't deleted, and has unsaved values.
-    public var isUpdated: Bool {
-        noteReadOfState()
-        return status.isSaved && !changes.isEmpty
-    }
-
-    public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
-
-    /// Whether the object is saved and its record must still be read.
-    public var isFault: Bool {
-        if case .saved = status { return base == nil }
-        return false
-    }
-
     // MARK: For subclasses
 
     /// Called once, after a new object was inserted. An override may set initial values.

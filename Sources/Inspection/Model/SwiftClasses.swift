@@ -6,19 +6,21 @@ internal import FetchIndexValues
 package struct SwiftClasses {
     /// The members of `ManagedObject`, which a class can't declare again.
     private static let members: Set<String> = [
-        "awakeFromInsert", "changedValues", "committedValues", "description", "didSave", "entity", "hasChanges", "hash",
+        "Protocol", "Type", "awakeFromInsert", "changedValues", "committedValues", "description", "didSave", "entity",
+        "hasChanges", "hash",
         "hashValue", "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID",
         "predicateValue", "prepareForDeletion", "relate", "relatedObject", "relatedObjects", "validate", "value",
         "willSave",
     ]
     /// Types that the source uses, so that no class may have their names.
     private static let types: Set<String> = [
-        "Any", "Attribute", "Bool", "Data", "Date", "Decimal", "Double", "Index", "Int", "ManagedObject", "Model",
-        "Optional", "Protocol", "Related", "Relationship", "Self", "String", "Type", "URL", "UUID",
+        "Attribute", "Bool", "Data", "Date", "Decimal", "Double", "Index", "Int", "ManagedObject", "Model",
+        "Optional", "Protocol", "Related", "Relationship", "String", "Type", "URL", "UUID", "declaredModel",
     ]
     /// Words that need backquotes as the name of a property. The Swift Programming Language, "Lexical Structure".
     private static let keywords: Set<String> = [
-        "as", "associatedtype", "borrowing", "break", "case", "catch", "class", "consuming", "continue", "default",
+        "Any", "Self", "as", "associatedtype", "borrowing", "break", "case", "catch", "class", "consuming", "continue",
+        "default",
         "defer",
         "deinit", "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard",
         "if",
@@ -55,7 +57,7 @@ package struct SwiftClasses {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private func className(_ entity: String) -> String { classNames[entity] ?? entity }
+    private func className(_ entity: String) -> String { Self.quoted(classNames[entity] ?? entity) }
 
     private func depth(_ entity: Entity) -> Int {
         var depth = 0
@@ -72,9 +74,10 @@ package struct SwiftClasses {
         let superentity = entity.superentity.flatMap { model.entity(named: $0) }
         let isFinal = !model.entities.contains { $0.superentity == entity.name }
         var lines = [
-            "\(isFinal ? "final " : "")class \(Self.quoted(name)): \(superentity.map { className($0.name) } ?? "ManagedObject") {"
+            "\(isFinal ? "final " : "")class \(name): \(superentity.map { className($0.name) } ?? "ManagedObject") {"
         ]
-        var used = Self.members.union(inheritedNames(superentity))
+        // A property with the name of a type would hide the type from the others.
+        var used = Self.members.union(Self.types).union(classNames.values).union(inheritedNames(superentity))
         let indexes = entity.indexes.filter { !(superentity?.indexes.contains($0) ?? false) }
         for attribute in entity.attributes where superentity?.slot(of: attribute.name) == nil {
             let isIndexed = indexes.contains(Index(keys: [Index.Key(attribute.name)]))
@@ -84,7 +87,9 @@ package struct SwiftClasses {
             lines.append("    " + declaration(of: relationship, &used))
         }
         var overrides: [(String, String)] = []
-        if name != entity.name { overrides.append(("entityName: String", Self.literal(entity.name))) }
+        if classNames[entity.name] != entity.name {
+            overrides.append(("entityName: String", Self.literal(entity.name)))
+        }
         if entity.isAbstract { overrides.append(("isAbstract: Bool", "self == \(name).self")) }
         let unique = entity.uniqueAttributes.filter { !(superentity?.uniqueAttributes.contains($0) ?? false) }
         if !unique.isEmpty {
@@ -201,16 +206,17 @@ package struct SwiftClasses {
 
     private static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
-    /// An identifier that resembles a name: other characters than ASCII letters, digits and letters of other alphabets
-    /// become low lines.
+    /// An identifier that resembles a name: what can't be part of one becomes a low line. The Swift Programming Language,
+    /// "Lexical Structure"; the Unicode properties are narrower than Swift's grammar.
     private static func identifier(_ name: String) -> String {
         var identifier = ""
-        for character in name {
-            let isPart = character == "_" || character.isLetter || character.isNumber && character.isASCII
-            identifier.append(isPart ? character : "_")
+        for scalar in name.unicodeScalars {
+            let isPart = scalar == "_" || scalar.properties.isXIDContinue
+            identifier.unicodeScalars.append(isPart ? scalar : "_")
         }
-        if identifier.first?.isNumber ?? true { identifier = "_" + identifier }
-        return identifier == "_" ? "_name" : identifier
+        let begins = identifier.unicodeScalars.first.map { $0 == "_" || $0.properties.isXIDStart } ?? false
+        if !begins { identifier = "_" + identifier }
+        return identifier.allSatisfy { $0 == "_" } ? "_name" : identifier
     }
 
     private static func free(_ name: String, among used: Set<String>, suffix: String) -> String {

@@ -35,7 +35,7 @@ import Testing
     /// A store follows an app's models from version to version. What a version lacks is removed.
     @Test func aStoreFollowsTheVersionsOfABundle() throws {
         let bundle = try bundle([("App", Self.first), ("App 2", Self.second)])
-        let made = try tool.run("model", "migrate", tool.store, "--to", bundle, "--version", "App", "--create")
+        let made = try tool.run("model", "migrate", tool.store, "--to", bundle, "--model-version", "App", "--create")
         #expect(made.status == 0)
         #expect(made.error == "fetchindex: left out: transient attributes (1): Book.old\n")
         let file = try tool.file("books.csv", "title,shelf\nA,s\nB,\n")
@@ -99,13 +99,13 @@ import Testing
             return result.error
         }
         #expect(
-            try error("model", "show", bundle, "--version", "2").contains("has no version 2; its versions are: App"))
+            try error("model", "show", bundle, "--model-version", "2").contains("has no version 2; its versions are: App"))
         #expect(try error("model", "show", tool.folder.path + "/none.xcdatamodeld").contains("cannot be read"))
         let json = try tool.file("model.json", "{\"entities\": []}")
-        #expect(try error("model", "show", json, "--version", "2").contains("is not a model of Core Data"))
+        #expect(try error("model", "show", json, "--model-version", "2").contains("is not a model of Core Data"))
         #expect(
-            try error("model", "migrate", tool.store, "--add", "a:string", "--version", "2").contains(
-                "--version needs --to"))
+            try error("model", "migrate", tool.store, "--add", "a:string", "--model-version", "2").contains(
+                "--model-version needs --to"))
         let broken = try tool.file("contents", "<model><entity name=\"A\">")
         #expect(try error("model", "show", broken).contains("contents: line 1, column 25: it is not XML"))
     }

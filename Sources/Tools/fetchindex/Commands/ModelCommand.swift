@@ -17,7 +17,7 @@ struct ModelShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show the entities of a store, or of a model in a file, with their attributes.",
         discussion: """
-            What of a model of Core Data cannot be represented is printed on standard error.
+            Says on standard error what of a model of Core Data cannot be represented.
 
             Example: fetchindex model show books.store --output json >model.json
             """)
@@ -25,14 +25,14 @@ struct ModelShowCommand: ParsableCommand {
     @Argument(
         help: "A store's folder, a file of `model show --output json`, or a model of Core Data.", completion: .file())
     var model: String
-    @Option(help: "The version in a bundle of Core Data; by default the current one.") var version: String?
+    @Option(help: "The version in a bundle of Core Data; by default the current one.") var modelVersion: String?
     @Option(help: "A table for people, JSON for --to of other commands, or Swift classes that declare the model.")
     var output = Format.table
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case table, json, swift }
 
     func run() throws {
-        let input = try ModelInput(self.model, version: version)
+        let input = try ModelInput(self.model, version: modelVersion)
         let model = input.model
         if output == .swift {
             return Output.bytes(Array(SwiftClasses(model, classNames: input.classNames).source.utf8))
@@ -136,11 +136,13 @@ struct ModelDiffCommand: ParsableCommand {
 
     @Argument(help: "The old model.", completion: .file()) var old: String
     @Argument(help: "The new model.", completion: .file()) var new: String
+    @Option(help: "If NEW is a bundle of Core Data: its version, by default the current one.")
+    var modelVersion: String?
     @OptionGroup var output: OutputOption
 
     func run() throws {
         let stored = try PersistentContainer(temporaryWith: ModelInput(old).model).model()
-        let model = try ModelInput(new).target(for: stored)
+        let model = try ModelInput(new, version: modelVersion).target(for: stored)
         try model.validate()
         // Not by the container's plan, because everything is free for a store without objects.
         let plan = try ModelDifference(stored.migrations(to: model, isDemanded: true, hasClosure: false))

@@ -23,20 +23,20 @@ struct ModelOptions: ParsableArguments {
     @Option(
         help: "A file with the whole new model: in the form that `model show --output json` prints, or Core Data's.")
     var to: String?
-    @Option(help: "With --to and a bundle of Core Data: the version, by default the current one.") var version: String?
+    @Option(help: "With --to and a bundle of Core Data: the version, by default the current one.") var modelVersion:
+        String?
 
     func validate() throws {
         let hasChanges = !(add + derive + drop + rename + change).isEmpty
         if hasChanges == (to != nil) {
             throw ValidationError("Pass --to FILE, or changes: --add, --derive, --drop, --rename, --change.")
         }
+        if modelVersion != nil && to == nil { throw ValidationError("--model-version needs --to.") }
     }
 
     /// Reads the model of `--to`; nil without this option.
     func whole() throws -> ModelInput? {
-        // Not in `validate`: if an option is wrong, the parser takes --version for its own flag.
-        if version != nil && to == nil { throw ValidationError("--version needs --to.") }
-        return try to.map { try ModelInput($0, version: version) }
+        try to.map { try ModelInput($0, version: modelVersion) }
     }
 
     /// Returns the stored model after the changes. Throws if the entity lacks a name that is to be changed or removed.

@@ -82,6 +82,8 @@ struct CompanionProgram {
     private func wait(for process: pid_t) throws {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        // The lowest seven bits have the signal that ended the process (waitpid).
+        if status & 0x7F != 0 { throw Failure("\(name) was ended by signal \(status & 0x7F)") }
         if status != 0 { throw Failure() }
     }
 
