@@ -88,7 +88,7 @@ struct BinaryPropertyList {
     private func number(_ kind: UInt8, at start: Int, _ low: Int) -> Node {
         if kind == 8 { return Self.number(in: bytes, at: start, size: min(low + 1, 8)).map { .uid($0) } ?? .null }
         guard low <= 4, let content = content(start, 1 << low) else { return .null }
-        // Of 16 bytes, the last ones are taken: Foundation writes numbers beyond 64 bits only in this form.
+        // Only the last 8 of 16 bytes count: Foundation writes numbers beyond 64 bits alone in this form.
         let bits = content.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         switch (kind, low) {
         case (1, _): return .integer(Int64(bitPattern: bits))

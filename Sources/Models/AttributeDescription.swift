@@ -87,6 +87,14 @@ package struct SlotDescription: Sendable {
     package var isRemoved = false
     package let role: SlotRole
 
+    /// Takes over the name in an older model, which the store never had: a later version of the model may still name it.
+    mutating func noteFormerName() {
+        guard let former = attribute.renamedFrom, former != attribute.name, !formerNames.contains(former) else {
+            return
+        }
+        formerNames.append(former)
+    }
+
     package init(_ attribute: AttributeDescription, permanentName: String? = nil, role: SlotRole = .attribute) {
         self.attribute = attribute
         self.role = role

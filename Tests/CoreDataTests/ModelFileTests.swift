@@ -7,35 +7,17 @@ import Testing
 
 /// Models of Core Data become models of FetchIndex.
 @Suite struct ModelFileTests {
-    private static let library = Bundle.module.url(forResource: "Models", withExtension: nil)!
-        .appendingPathComponent("Library.xcdatamodeld")
-    private let folder = TemporaryFolder()
-
-    private func file(_ name: String, _ text: String) throws -> URL {
-        let url = URL(fileURLWithPath: folder.path).appendingPathComponent(name)
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: url)
-        return url
-    }
+    private let files = ModelFiles()
 
     /// Reads a model whose entities are given as XML.
     private func read(_ entities: String) throws -> CoreDataModel {
         try CoreDataModel(
-            contentsOf: file("contents", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><model>\(entities)</model>"))
-    }
-
-    /// The error for a file, without its path.
-    private func reason(_ url: URL, version: String? = nil) -> String {
-        do {
-            _ = try CoreDataModel(contentsOf: url, version: version)
-            return ""
-        } catch let error as CoreDataFileError { return error.reason } catch { return "\(error)" }
+            contentsOf: files.file("contents", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><model>\(entities)</model>"))
     }
 
     /// The generated classes are compiled with this test, and declare the model that was read.
     @Test func classesDeclareTheModel() throws {
-        let read = try CoreDataModel(contentsOf: Self.library)
+        let read = try CoreDataModel(contentsOf: ModelFiles.library)
         #expect(read.model == declaredModel)
         let compiled = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("LibraryClasses.swift")
@@ -47,7 +29,7 @@ import Testing
     }
 
     @Test func whatCannotBeRepresentedIsTold() throws {
-        let differences = try CoreDataModel(contentsOf: Self.library).differences.map(\.description)
+        let differences = try CoreDataModel(contentsOf: ModelFiles.library).differences.map(\.description)
         #expect(
             differences == [
                 "not kept: validation rules (1): Work.rating",
@@ -56,98 +38,6 @@ import Testing
                 "changed: renamed entities, which are new here (1): House", "not kept: user info (1): Tag",
                 "left out: fetch request templates (1): BooksUnder", "left out: configurations (1): Cloud",
             ])
-    }
-
-    @Test func theCurrentVersionOrANamedOneIsRead() throws {
-        let first = try CoreDataModel(contentsOf: Self.library, version: "Library")
-        #expect(first.model.entity(named: "Publisher") != nil && first.model.entity(named: "House") == nil)
-        #expect(try CoreDataModel(contentsOf: Self.library, version: "Library 2.xcdatamodel").model == declaredModel)
-        #expect(try Model(contentsOf: Self.library.appendingPathComponent("Library.xcdatamodel")) == first.model)
-        #expect(
-            try Model(contentsOf: Self.library.appendingPathComponent("Library.xcdatamodel/contents")) == first.model)
-        #expect(reason(Self.library, version: "3") == "it has no version 3; its versions are: Library, Library 2")
-        #expect(
-            reason(Self.library.appendingPathComponent("Library.xcdatamodel"), version: "3")
-                == "it is one version of a model, so it has no version 3")
-    }
-
-    /// `make_models.py` has compiled the versions of the bundle.
-    @Test func compiledModelsAreTheSame() throws {
-        let compiled = Self.library.deletingLastPathComponent().appendingPathComponent("Library.momd")
-        for version in [nil, "Library", "Library 2"] {
-            let (source, archive) = (
-                try CoreDataModel(contentsOf: Self.library, version: version),
-                try CoreDataModel(contentsOf: compiled, version: version)
-            )
-            // An archive has no order.
-            #expect(Set(source.model.entities) == Set(archive.model.entities))
-            #expect(source.classNames == archive.classNames)
-            #expect(Set(source.differences) == Set(archive.differences))
-            for entity in source.model.entities {
-                let other = try #require(archive.model.entity(named: entity.name))
-                func defaults(_ entity: Entity) -> [String: Value] {
-                    Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.defaultValue) })
-                }
-                #expect(defaults(entity) == defaults(other))
-            }
-        }
-        let first = try Model(contentsOf: compiled.appendingPathComponent("Library.mom"))
-        #expect(try Set(first.entities) == Set(Model(contentsOf: Self.library, version: "Library").entities))
-        #expect(reason(compiled, version: "3") == "it has no version 3; its versions are: Library, Library 2")
-        #expect(
-            reason(compiled.appendingPathComponent("VersionInfo.plist")) == "the property list is not a keyed archive")
-    }
-
-    /// A store contains its model. It's read in a private copy: nothing appears beside the store, and nothing in it
-    /// changes.
-    @Test func theModelOfAStoreIsTheSame() throws {
-        let store = URL(fileURLWithPath: folder.path).appendingPathComponent("App.store")
-        let models = Self.library.deletingLastPathComponent()
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(at: models.appendingPathComponent("Library.sqlite"), to: store)
-        let bytes = try Data(contentsOf: store)
-        let read = try CoreDataModel(contentsOf: store)
-        let compiled = try CoreDataModel(contentsOf: models.appendingPathComponent("Library.momd"))
-        #expect(Set(read.model.entities) == Set(compiled.model.entities))
-        #expect(read.differences == compiled.differences)
-        // A database with a log (the version for writing is 2), which isn't there.
-        var logged = bytes
-        logged[18] = 2
-        logged[19] = 2
-        try logged.write(to: store)
-        #expect(
-            try CoreDataModel(contentsOf: store).differences.first?.description
-                == "left out: what is in its log, if it had one: App.store-wal is missing")
-        #expect(try Data(contentsOf: store) == logged)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["App.store"])
-        #expect(reason(store, version: "2") == "it is one version of a model, so it has no version 2")
-    }
-
-    @Test func bundlesThatSayTooLittleAreRefused() throws {
-        let model = "<model><entity name=\"A\"><attribute name=\"a\" attributeType=\"String\"/></entity></model>"
-        _ = try file("One.xcdatamodeld/One.xcdatamodel/contents", model)
-        let bundle = URL(fileURLWithPath: folder.path).appendingPathComponent("One.xcdatamodeld")
-        #expect(reason(bundle) == "")
-        // A bundle within a bundle is not one of its versions.
-        _ = try file("One.xcdatamodeld/Old.xcdatamodeld/Two.xcdatamodel/contents", model)
-        #expect(reason(bundle) == "")
-        _ = try file("One.xcdatamodeld/Two.xcdatamodel/contents", model)
-        #expect(reason(bundle) == "it does not say which version is the current one; its versions are: One, Two")
-        let list = "<plist><dict><key>_XCCurrentVersionName</key><string>Three.xcdatamodel</string></dict></plist>"
-        _ = try file("One.xcdatamodeld/.xccurrentversion", list)
-        #expect(
-            reason(bundle) == "its current version, Three.xcdatamodel, is missing; its versions are: One, Two")
-        _ = try file("One.xcdatamodeld/.xccurrentversion", list.replacingOccurrences(of: "Three", with: "Two"))
-        #expect(reason(bundle) == "")
-        _ = try file("Empty.xcdatamodeld/readme", "")
-        #expect(
-            reason(bundle.deletingLastPathComponent().appendingPathComponent("Empty.xcdatamodeld"))
-                == "it contains no version of a model")
-        _ = try file("Old.xcdatamodel/elements", "")
-        #expect(
-            reason(bundle.deletingLastPathComponent().appendingPathComponent("Old.xcdatamodel"))
-                == "it is a model of Xcode 3, whose form is not read; save it with a later Xcode first")
-        #expect(reason(URL(fileURLWithPath: folder.path + "/none")) == "it cannot be read")
     }
 
     @Test func oddDefaultValuesAreToldAndReplaced() throws {
@@ -250,6 +140,45 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
+    /// Composite types may have parts of composite types; one that is part of itself ends.
+    @Test func partsOfPartsAreAttributes() throws {
+        let read = try read(
+            """
+            <entity name="A"><attribute name="new" optional="YES" attributeType="Composite" compositeName="P" elementID="old"/></entity>
+            <compositeAttribute name="P"><attribute name="x" optional="YES" attributeType="Composite" compositeName="Q"/>
+            <attribute name="again" optional="YES" attributeType="Composite" compositeName="P"/></compositeAttribute>
+            <compositeAttribute name="Q"><attribute name="y" optional="YES" attributeType="Date"/></compositeAttribute>
+            """)
+        let attributes = try #require(read.model.entity(named: "A")).attributes
+        #expect(attributes.map(\.name) == ["new.x.y"] && attributes.map(\.renamedFrom) == ["old.x.y"])
+        #expect(
+            read.differences.map(\.description)
+                == ["left out: attributes without a type that FetchIndex has (1): A.new.again"])
+    }
+
+    /// What Core Data checks of relationships is checked here, or told.
+    @Test func countsAndInversesAreThoseOfCoreData() throws {
+        let read = try read(
+            """
+            <entity name="S"/><entity name="A" parentEntity="S">
+            <relationship name="bs" optional="YES" toMany="YES" minCount="2" maxCount="5" destinationEntity="B" inverseName="a" inverseEntity="B"/>
+            <relationship name="one" optional="YES" toMany="YES" maxCount="1" destinationEntity="B"/></entity>
+            <entity name="B"><relationship name="a" optional="YES" maxCount="1" destinationEntity="A" inverseName="bs" inverseEntity="A"/>
+            <relationship name="s" optional="YES" maxCount="1" destinationEntity="S" inverseName="bs" inverseEntity="A"/></entity>
+            """)
+        let a = try #require(read.model.entity(named: "A")).relationships
+        #expect(
+            Set(a) == [
+                RelationshipDescription("bs", toMany: "B", inverse: "a", maxCount: 5),
+                RelationshipDescription("one", toOne: "B"),
+            ])
+        #expect(
+            read.differences.map(\.description) == [
+                "not kept: minimum counts of optional relationships (1): A.bs",
+                "changed: inverses that are not mutual, which are dropped (1): B.s",
+            ])
+    }
+
     @Test func whatIsNoModelIsRefusedInASentence() throws {
         let cases = [
             ("<model><entity/></model>", "line 1: entity has no name"),
@@ -276,7 +205,7 @@ import Testing
             (String(repeating: "<a>", count: 100), "line 1: its elements are nested more than 64 deep"),
         ]
         for (text, expected) in cases {
-            let found = reason(try file("contents", text))
+            let found = files.reason(try files.file("contents", text))
             #expect(found == expected, "\(text)")
         }
     }

@@ -31,6 +31,8 @@ package struct SwiftClasses {
 
     private let model: Model
     private var classNames: [String: String] = [:]
+    /// The names of properties by entity, and by the names of attributes and relationships.
+    private var properties: [String: [String: String]] = [:]
 
     /// `classNames` are names of classes by entity; without one, a class has its entity's name. A name that isn't an
     /// identifier, or that another class or a type of the source has, is changed.
@@ -44,14 +46,28 @@ package struct SwiftClasses {
             used.insert(name)
             self.classNames[entity.name] = name
         }
+        // A property with the name of a type would hide the type from the others.
+        let taken = Self.members.union(Self.types).union(self.classNames.values)
+        for entity in entities {
+            var names = entity.superentity.flatMap { properties[$0] } ?? [:]
+            var used = taken.union(names.values)
+            for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) where names[name] == nil {
+                let free = Self.free(Self.identifier(name), among: used, suffix: "Value")
+                used.insert(free)
+                names[name] = free
+            }
+            properties[entity.name] = names
+        }
     }
+
+    /// The entities with classes, superentities first.
+    private var entities: [Entity] { model.entities.filter { !$0.isJoin }.sorted { depth($0) < depth($1) } }
 
     /// The source: a class for each entity, superentities first.
     package var source: String {
         var lines = ["FetchIndex", "Foundation"].map { "import \($0)" }
-        let entities = model.entities.filter { !$0.isJoin }
-        for entity in entities.sorted(by: { depth($0) < depth($1) }) { lines += [""] + declaration(of: entity) }
-        let names = entities.map { "\(className($0.name)).self" }
+        for entity in entities { lines += [""] + declaration(of: entity) }
+        let names = model.entities.filter { !$0.isJoin }.map { "\(className($0.name)).self" }
         lines += ["", "/// The model that these classes declare."]
         lines += ["let declaredModel = Model(\(names.joined(separator: ", ")))"]
         return lines.joined(separator: "\n") + "\n"
@@ -76,15 +92,13 @@ package struct SwiftClasses {
         var lines = [
             "\(isFinal ? "final " : "")class \(name): \(superentity.map { className($0.name) } ?? "ManagedObject") {"
         ]
-        // A property with the name of a type would hide the type from the others.
-        var used = Self.members.union(Self.types).union(classNames.values).union(inheritedNames(superentity))
         let indexes = entity.indexes.filter { !(superentity?.indexes.contains($0) ?? false) }
         for attribute in entity.attributes where superentity?.slot(of: attribute.name) == nil {
             let isIndexed = indexes.contains(Index(keys: [Index.Key(attribute.name)]))
-            lines.append("    " + Self.declaration(of: attribute, isIndexed: isIndexed, &used))
+            lines.append("    " + declaration(of: attribute, of: entity, isIndexed: isIndexed))
         }
         for relationship in entity.relationships where superentity?.relationship(named: relationship.name) == nil {
-            lines.append("    " + declaration(of: relationship, &used))
+            lines.append("    " + declaration(of: relationship, of: entity))
         }
         var overrides: [(String, String)] = []
         if classNames[entity.name] != entity.name {
@@ -114,29 +128,20 @@ package struct SwiftClasses {
         return lines + ["}"]
     }
 
-    /// The names of the properties of a superentity's class.
-    private func inheritedNames(_ superentity: Entity?) -> Set<String> {
-        guard let superentity else { return [] }
-        let names = superentity.attributes.map(\.name) + superentity.relationships.map(\.name)
-        return Set(names.map(Self.identifier))
-    }
-
     // MARK: Properties
 
-    private static func declaration(
-        of attribute: AttributeDescription, isIndexed: Bool, _ used: inout Set<String>
-    ) -> String {
-        var arguments = [literal(attribute.name)]
+    private func declaration(of attribute: AttributeDescription, of entity: Entity, isIndexed: Bool) -> String {
+        var arguments = [Self.literal(attribute.name)]
         if attribute.isUnique { arguments.append("isUnique: true") }
         if isIndexed { arguments.append("indexed: true") }
-        if let derivation = attribute.derivation { arguments.append("derivedBy: \(literal(derivation))") }
-        var text = "@Attribute(\(arguments.joined(separator: ", "))) var \(property(attribute.name, &used)): "
-        text += typeName(attribute.type) + (attribute.isOptional ? "?" : "")
-        if let value = literal(attribute.defaultValue) { text += " = \(value)" }
+        if let derivation = attribute.derivation { arguments.append("derivedBy: \(Self.literal(derivation))") }
+        var text = "@Attribute(\(arguments.joined(separator: ", "))) var \(property(attribute.name, of: entity)): "
+        text += Self.typeName(attribute.type) + (attribute.isOptional ? "?" : "")
+        if let value = Self.literal(attribute.defaultValue) { text += " = \(value)" }
         return text
     }
 
-    private func declaration(of relationship: RelationshipDescription, _ used: inout Set<String>) -> String {
+    private func declaration(of relationship: RelationshipDescription, of entity: Entity) -> String {
         var arguments = [Self.literal(relationship.name)]
         if let inverse = relationship.inverse { arguments.append("inverse: \(Self.literal(inverse))") }
         if relationship.isOrdered { arguments.append("ordered: true") }
@@ -147,7 +152,7 @@ package struct SwiftClasses {
         let destination = className(relationship.destination)
         let type = relationship.isToMany ? "Related<\(destination)>" : "\(destination)?"
         return
-            "@Relationship(\(arguments.joined(separator: ", "))) var \(Self.property(relationship.name, &used)): \(type)"
+            "@Relationship(\(arguments.joined(separator: ", "))) var \(property(relationship.name, of: entity)): \(type)"
     }
 
     private static func typeName(_ type: ValueType) -> String {
@@ -198,10 +203,8 @@ package struct SwiftClasses {
 
     // MARK: Names
 
-    private static func property(_ name: String, _ used: inout Set<String>) -> String {
-        let found = free(identifier(name), among: used, suffix: "Value")
-        used.insert(found)
-        return quoted(found)
+    private func property(_ name: String, of entity: Entity) -> String {
+        Self.quoted(properties[entity.name]?[name] ?? name)
     }
 
     private static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }

@@ -35,6 +35,7 @@ package struct EntityMigration: Sendable {
     init(adding given: Entity, _ storage: (RelationshipDescription) -> NewStorage) throws {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
+        for slot in slots.indices { slots[slot].noteFormerName() }
         (uniqueLists, indexKeys, relationships) = ([], [], [])
         // If the declared model was read from a store, its relationships have slots. They are marked as removed,
         // because the migration adds its own.
@@ -207,6 +208,7 @@ package struct EntityMigration: Sendable {
         var permanentName = attribute.name
         while slots.contains(where: { $0.permanentName == permanentName }) { permanentName += "~\(slots.count)" }
         slots.append(SlotDescription(attribute, permanentName: permanentName, role: role))
+        slots[slots.count - 1].noteFormerName()
     }
 
     private mutating func change(_ slot: Int, to attribute: AttributeDescription) {

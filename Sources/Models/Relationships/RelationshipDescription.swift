@@ -78,6 +78,17 @@ public struct RelationshipDescription: Hashable, Sendable {
                 name, toOne: destination, inverse: inverse, isOptional: isOptional, deleteRule: deleteRule)
     }
 
+    /// Returns a copy with another former name.
+    func renamed(from former: String?) -> RelationshipDescription {
+        isToMany
+            ? RelationshipDescription(
+                name, toMany: destination, inverse: inverse ?? "", ordered: isOrdered, deleteRule: deleteRule,
+                minCount: minCount, maxCount: maxCount, renamedFrom: former)
+            : RelationshipDescription(
+                name, toOne: destination, inverse: inverse, isOptional: isOptional, deleteRule: deleteRule,
+                renamedFrom: former)
+    }
+
     public static func == (left: RelationshipDescription, right: RelationshipDescription) -> Bool {
         left.name == right.name && left.destination == right.destination && left.inverse == right.inverse
             && left.isToMany == right.isToMany && left.isOrdered == right.isOrdered

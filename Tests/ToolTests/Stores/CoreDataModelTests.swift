@@ -57,6 +57,67 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    private static func attribute(_ name: String, _ identifier: String? = nil) -> String {
+        let element = identifier.map { " elementID=\"\($0)\"" } ?? ""
+        return "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"String\"\(element)/>"
+    }
+
+    /// A renaming identifier is a lasting name: a version may keep the one of an earlier version, or go back to it.
+    @Test(arguments: [["1", "2", "3"], ["1", "2", "1"], ["2", "3"], ["1", "3"], ["1", "2", "3", "2"]])
+    func attributesKeepTheirValuesThroughAllNames(versions: [String]) throws {
+        let entities = [
+            "1": Self.attribute("title"), "2": Self.attribute("name", "title"), "3": Self.attribute("label", "title"),
+        ]
+        let bundle = try bundle(
+            entities.sorted { $0.key < $1.key }.map { ($0.key, "<entity name=\"Book\">\($0.value)</entity>") })
+        func migrate(_ version: String) throws {
+            let result = try tool.run(
+                "model", "migrate", tool.store, "--to", bundle, "--model-version", version, "--create")
+            #expect(result.status == 0, "\(result.error)")
+        }
+        try migrate(versions[0])
+        let name = ["1": "title", "2": "name", "3": "label"]
+        let file = try tool.file("books.csv", "\(name[versions[0]] ?? "")\nA\nB\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "Book").status == 0)
+        for version in versions.dropFirst() {
+            try migrate(version)
+            let plan = try tool.run("model", "plan", tool.store, "--to", bundle, "--model-version", version)
+            #expect(plan.output == "the store already has this model\n", "\(plan.output)")
+        }
+        let rows = try tool.run("export", tool.store, "--entity", "Book", "--format", "csv")
+        #expect(rows.output == "\(name[versions[versions.count - 1]] ?? "")\nA\nB\n")
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    /// An identifier that names another attribute of the store would replace values, so it's refused.
+    @Test func anAttributeIsNotRenamedToAnotherOne() throws {
+        let bundle = try bundle([
+            ("1", "<entity name=\"Book\">\(Self.attribute("a"))\(Self.attribute("b"))</entity>"),
+            ("2", "<entity name=\"Book\">\(Self.attribute("b", "a"))</entity>"),
+        ])
+        let diff = try tool.run("model", "diff", bundle + "/1.xcdatamodel", bundle)
+        #expect(diff.status == 1)
+        #expect(
+            diff.error.contains("Book.b is renamed from a, but the store has both: remove b first"), "\(diff.error)")
+    }
+
+    /// An index of a renamed attribute is removed with the same migration.
+    @Test func indexesOfRenamedAttributesAreRemoved() throws {
+        let index =
+            "<fetchIndex name=\"i\"><fetchIndexElement property=\"a\" type=\"Binary\" order=\"ascending\"/></fetchIndex>"
+        let bundle = try bundle([
+            ("1", "<entity name=\"Book\">\(Self.attribute("a"))\(index)</entity>"),
+            ("2", "<entity name=\"Book\">\(Self.attribute("c", "a"))</entity>"),
+        ])
+        for version in ["1", "2"] {
+            let result = try tool.run(
+                "model", "migrate", tool.store, "--to", bundle, "--model-version", version, "--create")
+            #expect(result.status == 0, "\(result.error)")
+        }
+        #expect(
+            try tool.run("model", "plan", tool.store, "--to", bundle).output == "the store already has this model\n")
+    }
+
     @Test func aChangeThatNeedsADecisionFailsForTests() throws {
         let required = Self.second.replacingOccurrences(of: " defaultValueString=\"0\"", with: "")
         let bundle = try bundle([("App", Self.first), ("App 2", required)])
@@ -91,6 +152,40 @@ import Testing
                 """, "\(source.output)")
     }
 
+    /// Names that Swift or the source itself uses get another ending, or backquotes wherever they occur.
+    @Test func classesOfAwkwardNames() throws {
+        let model = """
+            {"entities": [{"name": "in", "isAbstract": true, "attributes": [{"name": "Type", "type": "string"},
+            {"name": "URL", "type": "url"}, {"name": "Self", "type": "integer"}, {"name": "\u{301}x", "type": "date"}]},
+            {"name": "declaredModel", "superentity": "in", "attributes": [{"name": "URLValue", "type": "data"}]}]}
+            """
+        let source = try tool.run("model", "show", try tool.file("m.json", model), "--output", "swift")
+        #expect(
+            source.output == """
+                import FetchIndex
+                import Foundation
+
+                class `in`: ManagedObject {
+                    @Attribute("Type") var TypeValue: String?
+                    @Attribute("URL") var URLValue: URL?
+                    @Attribute("Self") var `Self`: Int?
+                    @Attribute("\u{301}x") var _\u{301}x: Date?
+
+                    override class var isAbstract: Bool { self == `in`.self }
+                }
+
+                final class declaredModelObject: `in` {
+                    @Attribute("URLValue") var URLValueValue: Data?
+
+                    override class var entityName: String { "declaredModel" }
+                }
+
+                /// The model that these classes declare.
+                let declaredModel = Model(`in`.self, declaredModelObject.self)
+
+                """, "\(source.output)")
+    }
+
     @Test func wrongFilesAndOptionsAreSentences() throws {
         let bundle = try bundle([("App", Self.first)])
         func error(_ arguments: String...) throws -> String {
@@ -99,7 +194,8 @@ import Testing
             return result.error
         }
         #expect(
-            try error("model", "show", bundle, "--model-version", "2").contains("has no version 2; its versions are: App"))
+            try error("model", "show", bundle, "--model-version", "2").contains(
+                "has no version 2; its versions are: App"))
         #expect(try error("model", "show", tool.folder.path + "/none.xcdatamodeld").contains("cannot be read"))
         let json = try tool.file("model.json", "{\"entities\": []}")
         #expect(try error("model", "show", json, "--model-version", "2").contains("is not a model of Core Data"))

@@ -37,7 +37,7 @@ struct ModelInput {
     }
 
     /// The model to which a store is to be migrated. If the file says all that an entity has, what it lacks is removed.
-    func target(for stored: Model) -> Model { isWhole ? model.replacing(stored) : model }
+    func target(for stored: Model) throws -> Model { isWhole ? try model.replacing(stored) : model }
 
     /// Whether a path is that of a file or bundle of Core Data.
     private static func isCoreData(_ path: String) -> Bool {
