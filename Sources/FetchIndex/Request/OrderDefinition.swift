@@ -78,9 +78,7 @@ public struct OrderDefinition: Hashable, Sendable {
         }
         builder.isByNumber = sortKeys.isEmpty
         builder.hasAll = predicate == nil
-        // The order of the sections doesn't matter.
-        let section = compiled.identity.section.split(separator: " ").dropLast().joined(separator: " ")
-        builder.placesOfRows = [compiled.identity.predicate, compiled.identity.sort, section]
+        builder.placesOfRows = compiled.placesOfRows
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 

@@ -101,12 +101,25 @@ public struct ResultsSection<Object: ManagedObject> {
     /// An aggregate of the section's rows. O(1), unless the aggregate is damaged. Null if the controller's `failure`
     /// prevents reading it. Without a failure, traps if the section was read for a request without the aggregate.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
-        if let value = try? columns.value(of: aggregate, in: section.valueAndSummary, from: section.valueLength) {
+        if let result = aggregate.function.result,
+            let column = columns.index(for: aggregate.function, of: aggregate.attribute),
+            let value = try? columns.value(
+                result, at: column, of: section.valueAndSummary, from: section.valueLength)
+        {
             return value
         }
+        return otherAggregate(aggregate)
+    }
+
+    /// A fingerprint, and what the fast path above can't read.
+    @inline(never)
+    private func otherAggregate(_ aggregate: Aggregate<Object>) -> Value {
         guard columns.contains(aggregate) else {
             precondition(controller.failure != nil, "The request doesn't have this aggregate.")
             return .null
+        }
+        if let value = try? columns.value(of: aggregate, in: section.valueAndSummary, from: section.valueLength) {
+            return value
         }
         // The summary is damaged. If it's still damaged when it's read again, the controller recomputes its results.
         return controller.read { try columns.value(of: aggregate, in: $0.section(at: index).summary) } ?? .null
