@@ -120,7 +120,7 @@ final class StoreCopy {
         let tables = try texts("SELECT name FROM sqlite_master WHERE type = 'table'")
         guard tables.contains("Z_PRIMARYKEY") else {
             throw CoreDataFileError(
-                path: path, reason: "the database has no table Z_PRIMARYKEY, so it is no store of Core Data")
+                path: path, reason: "the database has no table Z_PRIMARYKEY, so it is not a store of Core Data")
         }
         guard tables.contains("Z_MODELCACHE"), let packed = try bytes("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
         else {

@@ -138,8 +138,8 @@ package struct CacheIdentity: Sendable {
             }
     }
 
-    /// Whether an entity of the rows has the slots of a list. If the order keeps a fingerprint, they must begin with those
-    /// of all attributes in the order of the digests.
+    /// Whether an entity of the rows has the slots of a list. If the order keeps a fingerprint, they must begin with the
+    /// slots of all attributes in the order of the digests.
     private func hasMembers(_ slots: Substring, _ entity: Entity) -> Bool {
         guard Self.has(slots, entity) else { return false }
         if !AggregateColumns.hasFingerprint(layout: aggregates) { return true }
