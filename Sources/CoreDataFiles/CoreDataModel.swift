@@ -11,8 +11,8 @@ public struct CoreDataModel: Sendable {
     public let classNames: [String: String]
 
     /// Reads a model. The URL is that of a bundle with versions (`.xcdatamodeld`, or compiled `.momd`), of one version
-    /// (`.xcdatamodel`, `.mom`), of the `contents` of a version, or of a store that contains its model. `version` is the name of a version, such as "App 3";
-    /// by default, the bundle's current one.
+    /// (`.xcdatamodel`, `.mom`), of the `contents` of a version, or of a store that contains its model. `version` is the
+    /// name of a version, such as "App 3"; by default, the bundle's current one.
     ///
     /// Throws `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(bytes).
     public init(contentsOf url: URL, version: String? = nil) throws {

@@ -8,15 +8,13 @@ struct KeyedArchive {
     struct Malformed: Error { let reason: String }
 
     private let list: BinaryPropertyList
-    private let first: [String: BinaryPropertyList.Reference]
     private let objects: [BinaryPropertyList.Reference]
 
     /// Reads an archive. Throws `Malformed`.
     init(_ bytes: [UInt8]) throws {
         guard let list = BinaryPropertyList(bytes) else { throw Malformed(reason: "the property list is damaged") }
         self.list = list
-        first = list.members(of: list.top)
-        guard let place = first["$objects"], case .array(let objects) = list[place] else {
+        guard let place = list.member("$objects", of: list.top), case .array(let objects) = list[place] else {
             throw Malformed(reason: "the property list is not a keyed archive")
         }
         self.objects = objects
@@ -24,7 +22,7 @@ struct KeyedArchive {
 
     /// The first object. Throws `Malformed` if it's missing.
     func root() throws -> Object {
-        if let top = first["$top"], let place = list.members(of: top)["root"],
+        if let top = list.member("$top", of: list.top), let place = list.member("root", of: top),
             case .object(let object) = value(of: place)
         {
             return object
@@ -56,15 +54,15 @@ struct KeyedArchive {
         case .real(let number): return .real(number)
         case .flag(let flag): return .flag(flag)
         case .bytes(let bytes): return .bytes(bytes)
-        case .dictionary: return .object(Object(archive: self, members: list.members(of: reference)))
+        case .dictionary: return .object(Object(archive: self, reference: reference))
         case .null, .uid, .array: return .null
         }
     }
 
-    /// An archived object: a dictionary of members.
+    /// An archived object: a dictionary of members. Only a reference to it is kept, because a large one may have many references.
     struct Object {
         fileprivate let archive: KeyedArchive
-        fileprivate let members: [String: BinaryPropertyList.Reference]
+        fileprivate let reference: BinaryPropertyList.Reference
 
         /// The name of the object's class; empty if it's unknown.
         var className: String {
@@ -75,8 +73,8 @@ struct KeyedArchive {
             return name
         }
 
-        /// A member; null if it's missing.
-        subscript(_ key: String) -> Value { members[key].map(archive.value) ?? .null }
+        /// A member; null if it's missing. O(members).
+        subscript(_ key: String) -> Value { archive.list.member(key, of: reference).map(archive.value) ?? .null }
 
         func text(_ key: String) -> String? { if case .text(let text) = self[key] { text } else { nil } }
         func object(_ key: String) -> Object? { if case .object(let object) = self[key] { object } else { nil } }
@@ -104,21 +102,21 @@ struct KeyedArchive {
         func keys(_ key: String) -> [Value] { object(key)?.list("NS.keys") ?? [] }
 
         private func list(_ key: String) -> [Value] {
-            guard let place = members[key], case .array(let references) = archive.list[place] else { return [] }
+            guard let place = archive.list.member(key, of: reference), case .array(let references) = archive.list[place]
+            else { return [] }
             return references.map(archive.value)
         }
     }
 }
 
 extension BinaryPropertyList {
-    /// The members of a dictionary by their keys; none if the object is another one.
-    func members(of reference: Reference) -> [String: Reference] {
-        guard case .dictionary(let keys, let values) = self[reference] else { return [:] }
-        var members: [String: Reference] = [:]
-        for (key, value) in zip(keys, values) {
-            if case .text(let name) = self[key] { members[name] = value }
+    /// A member of a dictionary; nil if it's missing, or if the object isn't a dictionary.
+    func member(_ key: String, of reference: Reference) -> Reference? {
+        guard case .dictionary(let keys, let values) = self[reference] else { return nil }
+        for (own, value) in zip(keys, values) {
+            if case .text(key) = self[own] { return value }
         }
-        return members
+        return nil
     }
 }
 

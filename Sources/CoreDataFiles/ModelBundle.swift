@@ -112,7 +112,7 @@ struct ModelBundle {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         let bytes = try read(file)
         if let list = BinaryPropertyList(bytes) {
-            if let name = list.members(of: list.top)[kind.key], case .text(let name) = list[name] { return name }
+            if let place = list.member(kind.key, of: list.top), case .text(let name) = list[place] { return name }
         } else {
             do {
                 let members = try XMLTree.read(bytes).children.first?.children ?? []

@@ -2,13 +2,23 @@ internal import FetchIndexEssentials
 
 // A compiled model (`.mom`), as Core Data archives it. Read from real files; an archive has no document.
 extension SourceModel {
+    private static let mostProperties = 1 << 17
+
     /// Reads a model from its archive. Throws `KeyedArchive.Malformed`.
     init(archive bytes: [UInt8]) throws {
         let root = try KeyedArchive(bytes).root()
         guard root.className == "NSManagedObjectModel" else {
             throw KeyedArchive.Malformed(reason: "it is an archive of another class than a model")
         }
-        entities = try root.elements("NSEntities").objects.map { try Entity($0) }.sorted { $0.name < $1.name }
+        // Many references may lead to one entity with many properties, so a small file could be a large model.
+        var left = Self.mostProperties
+        for object in root.elements("NSEntities").objects {
+            let entity = try Entity(object)
+            left -= 1 + entity.attributes.count + entity.relationships.count
+            if left < 0 { throw KeyedArchive.Malformed(reason: "it has more than \(Self.mostProperties) properties") }
+            entities.append(entity)
+        }
+        entities.sort { $0.name < $1.name }
         removeInherited()
         requests = root.keys("NSFetchRequestTemplates").texts.sorted().map {
             Request(name: $0, entity: "", predicate: "")
