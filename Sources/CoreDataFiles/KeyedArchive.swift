@@ -59,7 +59,8 @@ struct KeyedArchive {
         }
     }
 
-    /// An archived object: a dictionary of members. Only a reference to it is kept, because a large one may have many references.
+    /// An archived object: a dictionary of members. Only a reference to it is kept, because a large one may have many
+    /// references.
     struct Object {
         fileprivate let archive: KeyedArchive
         fileprivate let reference: BinaryPropertyList.Reference
