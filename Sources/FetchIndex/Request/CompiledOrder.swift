@@ -12,19 +12,6 @@ struct CompiledOrder: Sendable {
     let paths: [RelatedPath]
     let dependencies: [Int]
     let identity: CacheIdentity
-    /// The predicate, the sort keys and the section key of the identity: equal for two orders with the same places of
-    /// rows. The order of the sections doesn't matter.
-    let placesOfRows: [String]
-
-    init(
-        entity: Int, subentities: [Int], shape: OrderShape, paths: [RelatedPath], dependencies: [Int],
-        identity: CacheIdentity
-    ) {
-        (self.entity, self.subentities, self.shape) = (entity, subentities, shape)
-        (self.paths, self.dependencies, self.identity) = (paths, dependencies, identity)
-        let section = identity.section.split(separator: " ").dropLast().joined(separator: " ")
-        placesOfRows = [identity.predicate, identity.sort, section]
-    }
 }
 
 /// Keeps up to 64 compiled definitions, all for the same version of the model, for later requests.

@@ -78,7 +78,7 @@ public struct OrderDefinition: Hashable, Sendable {
         }
         builder.isByNumber = sortKeys.isEmpty
         builder.hasAll = predicate == nil
-        builder.placesOfRows = compiled.placesOfRows
+        builder.identity = compiled.identity
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 

@@ -64,7 +64,7 @@ final class RecordPlacer: RowPlacer {
         var reads = table.reads
         if let section { reads.formUnion(section.reads) }
         reads.formUnion(columnSlots)
-        self.reads = digested + reads.subtracting(digested).sorted()
+        self.reads = digested.isEmpty ? reads.sorted() : digested + reads.subtracting(digested).sorted()
         self.table = table
         paths = table.allPaths
         referenceSlots = table.paths.map { path in

@@ -28,8 +28,8 @@ package struct OrderBuilder {
     package var isByNumber = false
     /// Whether the order has no predicate, so that all objects are members.
     package var hasAll = false
-    /// The predicate, the sort keys and the section key, as texts: equal for two orders with the same places of rows.
-    package var placesOfRows: [String] = []
+    /// The identity of the order's cache; nil if the order belongs to no request.
+    package var identity: CacheIdentity?
     /// Called from time to time. `done` is about the number of records that were read, `total` the number of all
     /// records to be read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }

@@ -41,9 +41,16 @@ extension FetchedOrder {
             throw RequestError.malformed(
                 "the two orders have different attributes of \(entity), or different types of them")
         }
-        guard own.count == others.count, builder.placesOfRows == other.builder.placesOfRows else {
+        guard own.count == others.count, placesOfRows == other.placesOfRows else {
             throw RequestError.malformed("the two orders have different requests, so their rows cannot be compared")
         }
+    }
+
+    /// The predicate, the sort keys and the section key, as texts. The order of the sections doesn't matter.
+    private var placesOfRows: [String] {
+        guard let identity = builder.identity else { return [] }
+        let section = identity.section.split(separator: " ").dropLast().joined(separator: " ")
+        return [identity.predicate, identity.sort, section]
     }
 
     /// The types of the attributes of all entities whose objects may be among the rows.
