@@ -115,7 +115,7 @@ final class StoreCopy {
     // MARK: Core Data
 
     /// The archive of the model that the store has of itself. Throws `CoreDataFileError` if the database isn't a store of
-    /// Core Data, or if it has no model: stores from before 2016 have none.
+    /// Core Data, or if it has no model: Core Data stores it since about 2018.
     func modelArchive() throws -> [UInt8] {
         let tables = try texts("SELECT name FROM sqlite_master WHERE type = 'table'")
         guard tables.contains("Z_PRIMARYKEY") else {

@@ -109,7 +109,7 @@ import Testing
         (left[0] == nil ? 0 : 1, left[0] ?? "") < (right[0] == nil ? 0 : 1, right[0] ?? "")
     }
 
-    /// The names of groups are those of the store's sections, and null isn't the empty text.
+    /// Groups have the names of the store's sections, and null isn't the empty text.
     @Test func groupsAreTheSectionsOfTheStore() throws {
         let (followed, _) = try Followed.database(
             "CREATE COLLATION public.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",

@@ -46,7 +46,7 @@ package struct FingerprintComparison {
     }
 
     /// The ranks in both orders of the place nearest to the middle of the longer range that divides it; nil if all rows
-    /// of this range have one place.
+    /// of the longer range have the same place.
     private func division(of first: Range<Int>, _ second: Range<Int>) throws -> (first: Int, second: Int)? {
         let isByFirst = first.count >= second.count
         let (order, range) = isByFirst ? (orders.first, first) : (orders.second, second)

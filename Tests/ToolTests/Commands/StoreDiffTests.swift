@@ -48,7 +48,7 @@ import Testing
                 try tool.run("diff", a, b, "--output", format)
             )
             #expect(fast.status == 0, "\(fast.error)")
-            // The numbers of objects are those of a temporary store, which gets fewer rows.
+            // Objects have the numbers of a temporary store, which gets fewer rows.
             func lines(_ text: String) -> [String] {
                 text.split(separator: "\n").filter { !$0.contains("commit") }.map { line in
                     String(line.replacing(/#\d+ +|"id":\d+|^(insert|update|delete),\d+/) { $0.output.1 ?? "" })

@@ -4,8 +4,8 @@ internal import FetchIndexValues
 
 extension FetchedOrder {
     /// Calls the body with the rows in which this order and another one of the same request differ, by the fingerprints
-    /// that both keep: rows of this order whose values no row of the other has, and rows of the other whose values no row
-    /// of this one has. A changed object is among both. The other order may belong to another store.
+    /// that both keep: rows of this order with values that no row of the other has, and rows of the other with values that
+    /// this one lacks. A changed object has a row in each. The other order may belong to another store.
     ///
     /// Only ranges of rows whose fingerprints differ are read: O(k log^2 n) for k such rows among n, plus the rows with
     /// the same section and sort keys as one of them. Throws `RequestError` if an order keeps no fingerprint, if the two
