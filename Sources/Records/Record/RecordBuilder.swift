@@ -193,12 +193,13 @@ extension RecordBuilder {
         return finish()
     }
 
-    /// Assembles a record like `record(_:of:)`, but doesn't finish it.
-    package mutating func assemble(_ values: [Value], of entity: Entity) throws {
+    /// Assembles a record like `record(_:of:)`, but doesn't finish it. Slots of removed attributes and of relationships
+    /// are set to their values in `others`, or to null.
+    package mutating func assemble(_ values: [Value], of entity: Entity, others: [Int: Value] = [:]) throws {
         begin()
+        func other(_ slot: Int) -> Value { others.isEmpty ? .null : others[slot] ?? .null }
         for (index, rule) in entity.valueRules.enumerated() {
-            // Slots of removed attributes and of relationships are set to null.
-            while slotCount < rule.slot { appendNull() }
+            while slotCount < rule.slot { append(other(slotCount)) }
             if index < values.count, rule.allows(values[index]) {
                 append(values[index])
                 continue
@@ -208,7 +209,7 @@ extension RecordBuilder {
             try entity.validate(value, of: attribute)
             append(value)
         }
-        while slotCount < entity.slots.count { appendNull() }
+        while slotCount < entity.slots.count { append(other(slotCount)) }
     }
 
     /// Appends the value that another record has in a slot, which may be null.

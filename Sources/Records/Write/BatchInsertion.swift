@@ -24,8 +24,16 @@ struct BatchInsertion {
         first = next
     }
 
-    /// Inserts a record, but doesn't write its unique key.
-    mutating func insert(_ row: Int, of batch: borrowing RecordBatch, in writer: StoreWriter) throws -> RecordKey {
+    /// Inserts a record, but doesn't write its unique key. Its object number is the next one, or a given one. Throws
+    /// like `requireFree`.
+    mutating func insert(
+        _ row: Int, of batch: borrowing RecordBatch, as number: UInt64? = nil, in writer: StoreWriter
+    ) throws -> RecordKey {
+        if let number, number != next {
+            try noteInserted(in: writer)
+            try writer.skipNumbers(to: number, of: entity)
+            (next, first) = (number, number)
+        }
         if writer.hasLinks { try writer.checkLinks(of: entity, batch[row]) }
         let number = row / BatchPart.length
         if part?.number != number {

@@ -65,6 +65,28 @@ extension StoreWriter {
         try insertion.end(in: self)
     }
 
+    /// Inserts the records of a batch as new objects with given numbers, which must ascend. Throws `notUnique` or
+    /// `uniqueValueTooLong` for a record's values, and like `requireFree` for its number. O(k log (k + n)).
+    package func insert(_ entity: Int, _ batch: borrowing RecordBatch, as numbers: [UInt64]) throws {
+        try requireChangeable()
+        let stored = model.entities[entity]
+        guard !hasDerivations && !stored.isAbstract && stored.uniqueConstraints.count <= 1 else {
+            for row in 0..<batch.count { try insert(entity, batch[row], as: numbers[row]) }
+            return
+        }
+        try requireUniqueKeys(of: entity)
+        let constraint = stored.uniqueConstraints.first
+        var insertion = try BatchInsertion(BatchKeys(batch, entity, constraint, nil, in: self), of: entity, in: self)
+        for row in 0..<batch.count {
+            switch insertion.keys.rows[row] {
+            case .new: _ = try insertion.insert(row, of: batch, as: numbers[row], in: self)
+            case .tooLong: throw uniqueValueTooLong(entity, stored.uniqueConstraints[0])
+            default: throw try notUnique(entity, stored.uniqueConstraints[0], batch[row])
+            }
+        }
+        try insertion.end(in: self)
+    }
+
     /// Writes a record whose unique key was looked up together with those of the batch's other records.
     private func write(
         _ row: Int, of batch: borrowing RecordBatch, _ rule: WriteRule, _ insertion: inout BatchInsertion

@@ -17,6 +17,12 @@ extension StoreWriter {
         }
     }
 
+    /// Gives the next object of an entity a number. Throws like `requireFree`.
+    func skipNumbers(to number: UInt64, of entity: Int) throws {
+        try requireFree(number, in: entity)
+        entities[entity] = try entityState(entity).skipping(to: number)
+    }
+
     private func invalid(_ entity: Int, _ reason: String) -> StoreError {
         .invalidValue(entity: model.entities[entity].name, attribute: RecordKey.numberName(), reason)
     }

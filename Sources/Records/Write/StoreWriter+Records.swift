@@ -34,7 +34,7 @@ extension StoreWriter {
         let keys = try uniqueKeys(entity, record)
         try checkUnique(keys, of: entity, record)
         if hasLinks { try checkLinks(of: entity, record) }
-        if let number { entities[entity] = try entityState(entity).skipping(to: number) }
+        if let number { try skipNumbers(to: number, of: entity) }
         let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try putUniqueKeys(keys, of: object)
         try append(record, as: object)

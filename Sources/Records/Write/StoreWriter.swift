@@ -107,6 +107,12 @@ package final class StoreWriter: StoreReader {
         return kept
     }
 
+    /// Commits, and begins the next transaction before another writer can.
+    package func commitAndBeginNext(author: String) throws -> StoreWriter {
+        let store = store
+        return try StoreWriter(store, author: author, commitAndKeepLock())
+    }
+
     /// Drops the transaction, also if others still hold this writer. They mustn't read it any more.
     package func drop() { finish() }
 

@@ -119,6 +119,30 @@ extension StoreWriter {
         }
     }
 
+    /// Deletes the unique keys of a record that lead to other objects than `object`, so that it can take these values
+    /// before the other objects lose them. Returns the other objects. The caller must give them other values, or delete
+    /// them, and check this by `requireOwnUniqueKeys`.
+    package func takeUniqueKeys(of record: RawSpan, for object: RecordKey) throws -> [RecordKey] {
+        var others: [RecordKey] = []
+        for key in try uniqueKeys(object.entity, record) {
+            guard let key, let other = try self.object(unique: key), other != object else { continue }
+            try view.delete(key, in: tables.unique)
+            others.append(other)
+        }
+        return others
+    }
+
+    /// Throws `notUnique` if a stored object lacks one of its unique keys, because another object has taken it.
+    package func requireOwnUniqueKeys(of object: RecordKey) throws {
+        guard let record = try copy(of: object) else { return }
+        for (index, key) in try uniqueKeys(object.entity, record.span.bytes).enumerated() {
+            if let key, try self.object(unique: key) != object {
+                throw try notUnique(
+                    object.entity, model.entities[object.entity].uniqueConstraints[index], record.span.bytes)
+            }
+        }
+    }
+
     func deleteUniqueKeys(of object: RecordKey, _ record: RawSpan) throws {
         for constraint in model.entities[object.entity].uniqueConstraints {
             if let key = try storableUniqueKey(object.entity, constraint, record) {
