@@ -22,6 +22,12 @@ enum OrderedPosition {
     /// The position of the object at an index, if all objects get new positions.
     static func position(at index: Int) -> [UInt8] { bytes(1 << 40 + UInt64(index)) }
 
+    /// The position that a number of another program stands for. Greater numbers than 2^47 are one position, and so are
+    /// less than -2^39.
+    static func position(of order: Int64) -> [UInt8] {
+        bytes(UInt64(1 << 40 + max(-1 << 39, min(order, 1 << 47))))
+    }
+
     /// A position between two given positions; nil if none is found, for example because it would exceed the maximum
     /// length. A nil bound is open.
     static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {

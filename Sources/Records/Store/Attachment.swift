@@ -9,6 +9,8 @@ package enum Attachment: String, CaseIterable, Sendable {
     case source
     /// The position in the source up to which the store has the source's changes.
     case sourcePosition = "source position"
+    /// The object graph whose copy the store's objects are.
+    case graph
 
     fileprivate var key: [UInt8] { Array(rawValue.utf8) }
 }

@@ -1,0 +1,301 @@
+package import FetchIndexEssentials
+package import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexValues
+
+/// Makes a store's objects those of another program's object graph, in one transaction: objects are matched by entity and
+/// number; what differs is written, and objects that the graph lacks are deleted, without delete rules. First delete,
+/// then write the rows of all tables, then the links of all joins, then commit. Into tables that never had objects, many
+/// rows are written in several transactions, because the memory of a transaction grows with the pages that it changes.
+///
+/// For modules that read files of other programs, whose objects refer to each other in any direction. Users write with
+/// ``BatchWriter``.
+package final class ObjectGraphWriter {
+    private let container: PersistentContainer
+    private let author: String
+    private(set) var writer: StoreWriter
+    package internal(set) var counts = BatchWriter.Counts()
+    /// The numbers of links of joins that were added, given other positions, and removed.
+    package internal(set) var joinCounts = BatchWriter.Counts()
+    /// A link that is made after all rows were written.
+    private struct LaterLink {
+        let holder: RecordKey
+        let reference: EntityLinks.Reference
+        let link: RowLink
+        /// Whether the holder is counted as inserted or updated already.
+        let isCounted: Bool
+    }
+
+    private var later: [LaterLink] = []
+    /// Objects that are counted as updated because of a later link.
+    private var linkedLater: Set<RecordKey> = []
+    /// The bytes of records that the transaction has inserted into new tables.
+    private var insertedBytes = 0
+    private static let mostBytes = 32 << 20
+    private var deleted: [RecordKey] = []
+    /// Objects whose unique values others have taken.
+    private var robbed: Set<RecordKey> = []
+    var joinState = JoinState()
+
+    /// Waits until other writers have ended, begins the transaction, and migrates the store to a model in it. Throws
+    /// `StoreError`, for example `cannotMigrate`.
+    package init(in container: PersistentContainer, author: String, migratingTo model: Model) throws {
+        (self.container, self.author) = (container, author)
+        writer = try withPublicErrors {
+            var migration = Migration.demanded
+            migration.allowsPasses = true
+            guard let open = try container.store.beginMigration(to: model, migration) else {
+                return try container.store.beginWrite(author: author)
+            }
+            try container.cacheEngine.matchIndexes(in: open.writer, from: open.old)
+            try open.writer.beginNextCommit(author: author)
+            return open.writer
+        }
+        writer.acceptsMissingReferences = true
+    }
+
+    /// The store's model, migrated.
+    package var model: Model { writer.model }
+
+    // MARK: Tables
+
+    /// The tables of entities, in the order in which their rows must be written: as far as possible, an object is
+    /// written after those to which it refers. Throws `StoreError` if the store lacks an entity.
+    package func tables(of names: [String]) throws -> [GraphTable] {
+        try withPublicErrors {
+            let model = writer.model
+            var numbers = try names.map { try model.number(of: $0) }
+            var ordered: [Int] = []
+            func add(_ number: Int) {
+                guard let place = numbers.firstIndex(of: number) else { return }
+                numbers.remove(at: place)
+                for reference in references(of: number) { reference.destinations.sorted().forEach(add) }
+                ordered.append(number)
+            }
+            while let first = numbers.first { add(first) }
+            return try ordered.enumerated().map { place, number in
+                GraphTable(
+                    entityNumber: number, entity: model.entities[number], references: references(of: number),
+                    isNew: try model.family(of: number).allSatisfy { try writer.entityState($0).nextObject == 1 },
+                    written: Set(ordered[..<place]))
+            }
+        }
+    }
+
+    /// The numbers of an entity's objects that aren't in a set, in ascending order, and the number of all objects. O(n).
+    package func missing(from numbers: SeenObjects, _ table: GraphTable) throws -> (missing: [UInt64], all: Int) {
+        if table.isNew { return ([], 0) }
+        return try withPublicErrors {
+            var missing: [UInt64] = []
+            var all = 0
+            try writer.scan(table.entityNumber) { object, _ in
+                all += 1
+                if !numbers.contains(object.number) { missing.append(object.number) }
+                return true
+            }
+            return (missing, all)
+        }
+    }
+
+    /// Deletes objects. Must be called before rows are written. O(log n) for each.
+    package func delete(_ numbers: [UInt64], of table: GraphTable) throws {
+        try withPublicErrors {
+            for number in numbers {
+                let object = RecordKey(entity: table.entityNumber, number: number)
+                guard try writer.remove(object) != nil else { continue }
+                deleted.append(object)
+                counts.deleted += 1
+            }
+        }
+    }
+
+    /// An object whose number isn't given any more, because the store had it before and doesn't have it now.
+    package struct ReturnedObject: Error { package let number: UInt64 }
+
+    // MARK: Rows
+
+    /// Writes the next rows of a table. O(k log n) for k rows. Throws `StoreError` and `ReturnedObject`.
+    package func write(_ batch: GraphBatch) throws {
+        try withPublicErrors {
+            let table = batch.table
+            if table.isNew {
+                try writer.insert(table.entityNumber, batch.records, as: batch.numbers)
+                counts.inserted += batch.count
+                for link in batch.later {
+                    let holder = RecordKey(entity: table.entityNumber, number: batch.numbers[link.row])
+                    later.append(
+                        LaterLink(
+                            holder: holder, reference: table.references[link.place], link: link.link, isCounted: true))
+                }
+                return try noteInserted(batch.records)
+            }
+            var rest = batch.later[...]
+            for row in 0..<batch.count {
+                let own = rest.prefix { $0.row == row }
+                rest = rest.dropFirst(own.count)
+                try write(row, of: batch, Array(own))
+            }
+        }
+    }
+
+    private func write(_ row: Int, of batch: GraphBatch, _ links: [GraphBatch.LaterLink]) throws {
+        let table = batch.table
+        let object = RecordKey(entity: table.entityNumber, number: batch.numbers[row])
+        let old = try writer.copy(of: object)
+        var record = batch.records.copy(at: row)
+        var pending: [(EntityLinks.Reference, RowLink)] = []
+        if !links.isEmpty {
+            var values: [Int: Value] = [:]
+            for link in links {
+                let reference = table.references[link.place]
+                if let made = try self.values(of: link.link, reference, old, table) {
+                    values.merge(made) { $1 }
+                } else {
+                    pending.append((reference, link.link))
+                }
+            }
+            record = try table.entity.record(record.span.bytes, setting: values)
+        }
+        let outcome = try write(record, as: object, replacing: old)
+        counts.add(outcome)
+        for (reference, link) in pending {
+            later.append(
+                LaterLink(holder: object, reference: reference, link: link, isCounted: !outcome.isUnchanged))
+        }
+    }
+
+    private func write(_ record: [UInt8], as object: RecordKey, replacing old: [UInt8]?) throws -> WriteOutcome {
+        if let old, old == record { return .unchanged(object) }
+        robbed.formUnion(try writer.takeUniqueKeys(of: record.span.bytes, for: object))
+        if old == nil {
+            if try object.number < writer.entityState(object.entity).nextObject {
+                throw ReturnedObject(number: object.number)
+            }
+            return .inserted(try writer.insert(object.entity, record.span.bytes, as: object.number))
+        }
+        return try writer.update(object, record.span.bytes) ? .updated(object) : .unchanged(object)
+    }
+
+    /// Ends the transaction if it has inserted many bytes into new tables, and begins the next one.
+    func noteInserted(_ records: borrowing RecordBatch) throws {
+        insertedBytes += records.byteCount
+        guard insertedBytes >= Self.mostBytes else { return }
+        insertedBytes = 0
+        writer = try writer.commitAndBeginNext(author: author)
+        writer.acceptsMissingReferences = true
+        container.store.releasePages()
+    }
+
+    /// The values of a link's slots, if the link can be made now: its object is stored, and no other object may have it.
+    private func values(
+        of link: RowLink, _ reference: EntityLinks.Reference, _ old: [UInt8]?, _ table: GraphTable
+    ) throws -> [Int: Value]? {
+        if reference.isUnique {
+            guard let old else { return nil }
+            let target = try RecordView(old.span.bytes, of: table.entity).integer(at: reference.slot)
+            guard target == Int64(bitPattern: link.object.rawValue) else { return nil }
+        } else if try !writer.record(link.object, { _ in }) {
+            return nil
+        }
+        return link.values(in: reference)
+    }
+
+    // MARK: The end
+
+    /// Makes the links that were left for later, and commits. Returns the number of the newest commit. Throws
+    /// `StoreError`: `notUnique` if two objects of the graph have the same unique value, or refer to the same object by a
+    /// one-to-one relationship.
+    @discardableResult
+    package func commit() throws -> UInt64 {
+        try withPublicErrors {
+            try linkLater()
+            try clearLinksToDeleted()
+            for object in robbed.sorted() { try writer.requireOwnUniqueKeys(of: object) }
+            try writer.seal()
+            try container.cacheEngine.keepAll(in: writer)
+            return try writer.commit()
+        }
+    }
+
+    private func linkLater() throws {
+        // Two objects may exchange their links.
+        for link in later where link.reference.isUnique && !link.isCounted {
+            guard let old = try writer.copy(of: link.holder) else { continue }
+            let new = try entity(of: link.holder).record(
+                old.span.bytes, setting: link.link.values(in: link.reference))
+            try writer.releaseLinks(of: link.holder, old.span.bytes, for: new.span.bytes)
+        }
+        for link in later {
+            try set(link.link.values(in: link.reference), of: link.holder, isCounted: link.isCounted)
+        }
+    }
+
+    /// Removes the links that still lead to deleted objects, of objects that aren't in the graph.
+    private func clearLinksToDeleted() throws {
+        for object in deleted {
+            for incoming in writer.links(ofEntity: object.entity)?.incoming ?? [] {
+                guard try writer.linkCount(incoming.name, to: object) > 0 else { continue }
+                for holder in try writer.holders(of: incoming.name, to: object) {
+                    if incoming.isJoin {
+                        try writer.remove(holder)
+                        continue
+                    }
+                    let entity = entity(of: holder)
+                    guard let reference = entity.links?.references.first(where: { $0.name == incoming.name }) else {
+                        continue
+                    }
+                    try set([reference.slot: .null, reference.position: .null], of: holder, isCounted: false)
+                }
+            }
+        }
+    }
+
+    private func set(_ values: [Int: Value], of object: RecordKey, isCounted: Bool) throws {
+        guard let old = try writer.copy(of: object) else { return }
+        let record = try entity(of: object).record(old.span.bytes, setting: values)
+        guard try writer.update(object, record.span.bytes), !isCounted, linkedLater.insert(object).inserted else {
+            return
+        }
+        counts.updated += 1
+        counts.unchanged = max(0, counts.unchanged - 1)
+    }
+
+    func references(of entity: Int) -> [EntityLinks.Reference] { writer.links(ofEntity: entity)?.references ?? [] }
+
+    private func entity(of object: RecordKey) -> Entity { writer.model.entities[object.entity] }
+
+    // MARK: The graph
+
+    /// Notes the store that gave the objects their numbers, after all rows were written. Throws `StoreError`.
+    package func noteNumbers(of store: UUID, _ tables: [GraphTable]) throws {
+        try withPublicErrors { for table in tables { try writer.noteNumbers(of: store, table.entityNumber) } }
+    }
+
+    /// Stores a description of the graph, in the transaction. Throws `StoreError`.
+    package func setSource(_ source: some Encodable) throws {
+        try withPublicErrors {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            let bytes = Array(try encoder.encode(source))
+            if try writer.attachment(.graph) != bytes { try writer.setAttachment(.graph, to: bytes) }
+        }
+    }
+}
+
+extension RowLink {
+    /// The values of a reference's slots.
+    fileprivate func values(in reference: EntityLinks.Reference) -> [Int: Value] {
+        [reference.slot: object.reference, reference.position: position.map { .data(Data($0)) } ?? .null]
+    }
+}
+
+extension PersistentContainer {
+    /// Reads the description of the graph whose copy the store's objects are, in the newest state; nil if they aren't a
+    /// copy. Throws `StoreError`.
+    package func graphSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
+        try withPublicErrors {
+            try store.snapshot().attachment(.graph).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+        }
+    }
+}
