@@ -210,11 +210,11 @@ let package = Package(
                 "CFetchIndexPostgres", "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels",
                 "FetchIndexPlatform", "FetchIndexValues",
             ]),
-        // Core Data's files: models
+        // Core Data's files: models and stores
         .room(
             "CoreDataFiles",
             [
-                "CFetchIndexExpat", "CFetchIndexSQLite", "CFetchIndexZlib",
+                "CFetchIndexExpat", "CFetchIndexSQLite", "CFetchIndexZlib", "FetchIndex",
                 "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
 
@@ -254,8 +254,8 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexCoreDataTool",
             dependencies: [
-                "FetchIndexCLibrary", "FetchIndexCoreDataFiles", "FetchIndexEssentials", "FetchIndexInspection",
-                "FetchIndexPlatform", "FetchIndexTerminal",
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexCoreDataFiles", "FetchIndexEssentials",
+                "FetchIndexInspection", "FetchIndexPlatform", "FetchIndexTerminal",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-coredata", swiftSettings: strict),
         // writes the page of a run of the benchmarks
@@ -340,8 +340,13 @@ let package = Package(
         .testTarget(
             name: "CoreDataTests",
             dependencies: [
-                "FetchIndex", "FetchIndexCoreDataFiles", "FetchIndexInspection", "FetchIndexTestSupport",
-            ], exclude: ["make_models.py"], resources: [.copy("Models")], swiftSettings: unoptimized),
+                "CFetchIndexSQLite", "FetchIndex", "FetchIndexCoreDataFiles", "FetchIndexInspection",
+                "FetchIndexModels",
+                "FetchIndexTestSupport",
+            ], exclude: ["make_models.py", "make_stores.py"], resources: [.copy("Models"), .copy("Stores")],
+            swiftSettings: unoptimized,
+            // They change databases.
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "ToolTests",
             dependencies: [

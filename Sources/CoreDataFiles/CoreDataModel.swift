@@ -17,21 +17,13 @@ public struct CoreDataModel: Sendable {
     /// Throws `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(bytes).
     public init(contentsOf url: URL, version: String? = nil) throws {
         let file = try ModelBundle(url, version: version)
-        let source: SourceModel
-        do {
-            source =
-                try file.isArchive ? SourceModel(archive: file.bytes) : SourceModel(xml: file.bytes)
-        } catch let error as XMLTree.Malformed {
-            throw CoreDataFileError(path: file.path, reason: error.reason)
-        } catch let error as KeyedArchive.Malformed {
-            throw CoreDataFileError(path: file.path, reason: error.reason)
-        }
+        let source = try file.source()
         let converter = try ModelConverter(source)
         model = converter.model
         var differences = converter.differences
         if file.lacksLog {
             let what = "what is in its log, if it had one: \(url.lastPathComponent)-wal is missing"
-            differences.insert(CoreDataDifference(kind: .leftOut, what: what, names: []), at: 0)
+            differences.insert(CoreDataDifference(kind: .leftOut, what: what, count: 0, names: []), at: 0)
         }
         self.differences = differences
         let classes = source.entities.compactMap { entity in entity.className.map { (entity.name, $0) } }
@@ -43,34 +35,5 @@ extension Model {
     /// Reads the model that a file of Core Data contains; see `CoreDataModel`, which also says what can't be represented.
     public init(contentsOf url: URL, version: String? = nil) throws {
         self = try CoreDataModel(contentsOf: url, version: version).model
-    }
-}
-
-/// A kind of difference between a file of Core Data and what is made of it, with the names of what differs.
-public struct CoreDataDifference: Hashable, Sendable {
-    public enum Kind: String, Sendable {
-        /// It isn't in the model.
-        case leftOut = "left out"
-        /// It is represented in another way.
-        case changed
-        /// Its values are kept as they are stored, as bytes that FetchIndex doesn't understand.
-        case asBytes = "as bytes"
-        /// It is a rule that FetchIndex doesn't keep.
-        case notKept = "not kept"
-    }
-
-    public let kind: Kind
-    /// What differs, such as "transient attributes".
-    public let what: String
-    /// The names, such as Author.initial, in the order of the file; none if the difference concerns the whole file.
-    public let names: [String]
-}
-
-extension CoreDataDifference: CustomStringConvertible {
-    /// The sentence that the tool prints, with at most three names: "left out: transient attributes (1): Author.initial".
-    public var description: String {
-        if names.isEmpty { return "\(kind.rawValue): \(what)" }
-        let more = names.count > 3 ? " …" : ""
-        return "\(kind.rawValue): \(what) (\(names.count)): \(names.prefix(3).joined(separator: ", "))\(more)"
     }
 }

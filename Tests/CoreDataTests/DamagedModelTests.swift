@@ -9,19 +9,6 @@ import Testing
 @Suite struct DamagedModelTests {
     private let files = ModelFiles()
 
-    /// The bytes, cut off in each fourth round, otherwise with some of them changed.
-    private static func damaged(_ original: [UInt8], _ round: Int, _ random: inout SeededGenerator) -> [UInt8] {
-        var bytes = original
-        if round % 4 == 0 {
-            bytes.removeLast(Int.random(in: 0...bytes.count, using: &random))
-        } else {
-            for _ in 0..<Int.random(in: 1...8, using: &random) {
-                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
-            }
-        }
-        return bytes
-    }
-
     /// Ten lists of ten references each, nine deep, would be a billion elements if they were expanded.
     @Test func sharedReferencesAreNotExpanded() throws {
         // Object 0 is the text "$objects", 1 a dictionary with it and object 2; each of 2 to 10 is a list of ten
@@ -51,7 +38,7 @@ import Testing
                 contentsOf: ModelFiles.library.deletingLastPathComponent().appendingPathComponent("Library.sqlite")))
         let url = try files.file("App.store", "")
         for round in 0..<150 {
-            try Data(Self.damaged(original, round, &random)).write(to: url)
+            try Data(original.damaged(round, &random)).write(to: url)
             do { _ = try CoreDataModel(contentsOf: url).model } catch { #expect(!"\(error)".isEmpty) }
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: files.folder.path) == ["App.store"])
@@ -64,7 +51,7 @@ import Testing
         let original = [UInt8](try Data(contentsOf: file))
         let url = try files.file("a.mom", "")
         for round in 0..<500 {
-            try Data(Self.damaged(original, round, &random)).write(to: url)
+            try Data(original.damaged(round, &random)).write(to: url)
             do {
                 let model = try CoreDataModel(contentsOf: url).model
                 _ = SwiftClasses(model).source

@@ -55,7 +55,11 @@ struct ModelBundle {
         self.path = path
         if Self.isStore(path) {
             let copy = try StoreCopy(path)
-            (bytes, lacksLog) = (try copy.modelArchive(), copy.lacksLog)
+            guard let archive = try copy.modelArchive() else {
+                throw CoreDataFileError(
+                    path: path, reason: "the store does not contain its model; read the app's model instead")
+            }
+            (bytes, lacksLog) = (archive, copy.lacksLog)
             return
         }
         (bytes, lacksLog) = (try Self.read(path), false)
@@ -67,6 +71,26 @@ struct ModelBundle {
 
     /// Whether a path leads to a folder, also through a symbolic link.
     private static func isFolder(_ path: String) -> Bool { (try? Folder.kind(at: path + "/")) == .folder }
+
+    /// The names of the versions of the bundle at a URL, without their endings; empty if it isn't one.
+    static func versions(at url: URL) throws -> [String] {
+        for kind in [Kind.source, .compiled] where isFolder(url.path) {
+            let versions = try versions(in: url.path, kind)
+            if !versions.isEmpty { return versions.map { String($0.dropLast(kind.ofVersion.count)) } }
+        }
+        return []
+    }
+
+    /// The model in the file. Throws `CoreDataFileError`.
+    func source() throws -> SourceModel {
+        do {
+            return try isArchive ? SourceModel(archive: bytes) : SourceModel(xml: bytes)
+        } catch let error as XMLTree.Malformed {
+            throw CoreDataFileError(path: path, reason: error.reason)
+        } catch let error as KeyedArchive.Malformed {
+            throw CoreDataFileError(path: path, reason: error.reason)
+        }
+    }
 
     /// The names of the versions that are directly in a bundle; some bundles also contain other bundles.
     private static func versions(in path: String, _ kind: Kind) throws -> [String] {

@@ -5,19 +5,15 @@ internal import FetchIndexValues
 /// Makes a model of one that Core Data describes, and notes what can't be represented.
 struct ModelConverter {
     private let source: SourceModel
-    private var notes: [Note] = []
+    private var notes = DifferenceList()
     /// Relationships that are added to entities as other sides, by entity.
     private var added: [String: [RelationshipDescription]] = [:]
+    /// The relationships whose other sides were added, by the destination and the other side's name.
+    private(set) var otherSides: [String: [String: (entity: String, relationship: String)]] = [:]
     /// The names of all properties.
     private var names: Set<String>
     private let entitiesByName: [String: SourceModel.Entity]
     private(set) var model = Model(entities: [])
-
-    private struct Note {
-        let kind: CoreDataDifference.Kind
-        let what: String
-        let name: String
-    }
 
     /// Converts a model. Throws `ModelError.invalid` if it contradicts itself.
     init(_ source: SourceModel) throws {
@@ -36,22 +32,11 @@ struct ModelConverter {
         try model.validate()
     }
 
-    /// The notes, each kind once.
-    var differences: [CoreDataDifference] {
-        var order: [[String]] = []
-        var groups: [[String]: [Note]] = [:]
-        for note in notes {
-            let key = [note.kind.rawValue, note.what]
-            if groups[key] == nil { order.append(key) }
-            groups[key, default: []].append(note)
-        }
-        return order.compactMap { groups[$0] }.map { notes in
-            CoreDataDifference(kind: notes[0].kind, what: notes[0].what, names: notes.map(\.name))
-        }
-    }
+    /// What can't be represented.
+    var differences: [CoreDataDifference] { notes.differences }
 
     private mutating func note(_ kind: CoreDataDifference.Kind, _ what: String, _ name: String) {
-        notes.append(Note(kind: kind, what: what, name: name))
+        notes.note(kind, what, name)
     }
 
     // MARK: Entities
@@ -266,6 +251,7 @@ struct ModelConverter {
             number += 1
         }
         names.insert(name)
+        otherSides[relationship.destination, default: [:]][name] = (entity, relationship.name)
         added[relationship.destination, default: []].append(
             isToMany
                 ? RelationshipDescription(name, toMany: entity, inverse: relationship.name)

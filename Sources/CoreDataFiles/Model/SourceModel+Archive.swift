@@ -134,6 +134,7 @@ extension SourceModel.Attribute {
         isOptional = object.flag("NSIsOptional")
         isTransient = object.flag("NSIsTransient")
         isIndexed = object.flag("NSIsIndexed")
+        isExternal = object.integer("NSFlagsKey") & 4 != 0
         formerName = object.formerName(name)
         switch object["NSDefaultValue"] {
         case .text(let text): defaultText = text

@@ -119,6 +119,7 @@ extension SourceModel.Attribute {
         formerName = element.formerName
         if element.flag("derived") { derivation = given["derivationExpression"] ?? "" }
         isIndexed = element.flag("indexed")
+        isExternal = element.flag("allowsExternalBinaryDataStorage")
         if type == "Composite" { composite = given.values.sorted().joined(separator: "\n") }
         let validations = [
             "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "regularExpressionString",

@@ -18,6 +18,8 @@ struct SourceModel {
         var isIndexed = false
         /// What else is declared that FetchIndex doesn't have: rules for values, for example.
         var rules: [String] = []
+        /// Whether large values are kept in files beside the store.
+        var isExternal = false
         /// The name of the composite type of which the attribute is one; nil for others.
         var composite: String?
     }

@@ -1,135 +1,160 @@
-internal import CFetchIndexSQLite
 internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 
 /// A private copy of a store of Core Data: an SQLite database, and the log with its newest changes. The store itself is
-/// only read, because even SQLite's reading writes files beside a database. The copy is removed with the value.
+/// only read, because even SQLite's reading writes files beside a database.
 ///
-///     NAME        the database
-///     NAME-wal    changes that are not in the database yet (write-ahead log); often most of them
+///     NAME            the database
+///     NAME-wal        changes that are not in the database yet (write-ahead log); often most of them
+///     NAME-journal    what an interrupted change of a database without such a log has replaced
+///
+/// On Linux, the copy's files have no names any more once they are open, so that nothing remains of an ended process.
 final class StoreCopy {
     /// The bytes with which every SQLite database begins.
     static let magic = Array("SQLite format 3\0".utf8)
 
-    private let path: String
+    let path: String
     private let folder: String
-    private let sqlite: fi_sqlite
-    private var handle: OpaquePointer?
+    let database: StoreDatabase
     /// Whether the database says that it has a log, and the log isn't there.
-    private(set) var lacksLog = false
+    let lacksLog: Bool
 
-    /// Copies a store and checks the copy. If an app wrote meanwhile, so that the copy is damaged, copies again, once.
-    /// Throws `CoreDataFileError`. O(bytes).
-    init(_ path: String) throws {
+    /// Copies a store and checks the copy. If an app wrote meanwhile, so that the copy is damaged, copies again, once. If
+    /// it is damaged again and `salvages`, rows are looked up one by one. Throws `CoreDataFileError`. O(bytes).
+    init(_ path: String, salvages: Bool = false) throws {
         self.path = path
-        folder = FileManager.default.temporaryDirectory.path + "/fetchindex-coredata-" + UUID().uuidString
-        var fault: UnsafePointer<CChar>?
-        guard let functions = fi_sqlite_load(&fault) else {
-            throw CoreDataFileError(path: path, reason: fault.map { String(cString: $0) } ?? "SQLite is missing")
+        var made = try Self.copy(path)
+        var defects = Self.defects(of: made.database)
+        if !defects.isEmpty && !salvages {
+            try? FileManager.default.removeItem(atPath: made.folder)
+            made = try Self.copy(path)
+            defects = Self.defects(of: made.database)
         }
-        sqlite = functions.pointee
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch { throw CoreDataFileError(path: path, reason: "no folder for a private copy can be made: \(folder)") }
-        try copy()
-        if try texts("PRAGMA quick_check(1)") != ["ok"] {
-            close()
-            try copy()
-            let defects = try texts("PRAGMA quick_check(1)")
-            guard defects == ["ok"] else { throw damaged(defects.first ?? "it cannot be checked") }
+        (folder, database, lacksLog) = made
+        if defects.isEmpty { return }
+        database.isDamaged = true
+        if !salvages {
+            // Without a statement here, Swift would not run deinit of a value that isn't whole.
+            try? FileManager.default.removeItem(atPath: folder)
+            throw Self.damaged(path, defects[0])
         }
     }
 
-    deinit {
-        close()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    private func close() {
-        _ = sqlite.close(handle)
-        handle = nil
-    }
-
-    private func damaged(_ reason: String) -> CoreDataFileError {
+    private static func damaged(_ path: String, _ reason: String) -> CoreDataFileError {
         CoreDataFileError(path: path, reason: "the database is damaged: \(reason)")
     }
 
-    private func copy() throws {
-        let files = FileManager.default
-        let target = folder + "/store"
-        for name in try files.contentsOfDirectory(atPath: folder) { try files.removeItem(atPath: folder + "/" + name) }
+    /// The first defect that SQLite finds in tables; empty if it finds none.
+    private static func defects(of database: StoreDatabase) -> [String] {
         do {
-            // A copy of a symbolic link would lead to the store itself.
-            let source = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-            try files.copyItem(atPath: source, toPath: target)
-            if try SmallFile.bytes(of: source + "-wal", limit: 1) != nil {
-                try files.copyItem(atPath: source + "-wal", toPath: target + "-wal")
-            }
-        } catch { throw CoreDataFileError(path: path, reason: "it cannot be copied to \(folder)") }
-        let start = (try? SmallFile.bytes(of: target, limit: 20)) ?? []
-        // The file format's version for writing, in the database's header, is 2 if there is a log.
-        lacksLog = start.count == 20 && start[18] == 2 && !files.fileExists(atPath: target + "-wal")
-        guard sqlite.open(target, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { throw damaged(message) }
-        // Nothing of the schema may call functions that can do harm.
-        _ = try texts("PRAGMA trusted_schema = OFF")
+            let found = try database.texts("PRAGMA quick_check(1)")
+            return found == ["ok"] ? [] : found.isEmpty ? ["it cannot be checked"] : found
+        } catch {
+            return [(error as? StoreDatabase.Failure)?.reason ?? "\(error)"]
+        }
     }
 
-    private var message: String { handle.flatMap { sqlite.message($0) }.map { String(cString: $0) } ?? "out of memory" }
-
-    /// The texts in the first column of a query. Throws `CoreDataFileError`.
-    func texts(_ query: String) throws -> [String] {
-        var texts: [String] = []
-        try forEachRow(query) { statement in
-            if let text = sqlite.column_text(statement, 0) { texts.append(String(cString: text)) }
-        }
-        return texts
-    }
-
-    /// The bytes in the first column of a query's first row; nil without a row, and for null.
-    private func bytes(_ query: String) throws -> [UInt8]? {
-        var bytes: [UInt8]?
-        try forEachRow(query) { statement in
-            guard bytes == nil, sqlite.column_type(statement, 0) != SQLITE_NULL else { return }
-            let start = sqlite.column_blob(statement, 0)
-            bytes = Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, 0))))
-        }
-        return bytes
-    }
-
-    private func forEachRow(_ query: String, _ body: (OpaquePointer) -> Void) throws {
-        var statement: OpaquePointer?
-        guard sqlite.prepare(handle, query, -1, &statement, nil) == SQLITE_OK, let statement else {
-            throw damaged(message)
-        }
-        defer { _ = sqlite.finalize(statement) }
-        while true {
-            switch sqlite.step(statement) {
-            case SQLITE_ROW: body(statement)
-            case SQLITE_DONE: return
-            default: throw damaged(message)
-            }
+    private static func copy(_ path: String) throws -> (folder: String, database: StoreDatabase, lacksLog: Bool) {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.path + "/fetchindex-coredata-" + UUID().uuidString
+        do {
+            try files.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch { throw CoreDataFileError(path: path, reason: "no folder for a private copy can be made: \(folder)") }
+        do {
+            let target = folder + "/store"
+            do {
+                // A copy of a symbolic link would lead to the store itself.
+                let source = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+                try files.copyItem(atPath: source, toPath: target)
+                for suffix in ["-wal", "-journal"] where files.fileExists(atPath: source + suffix) {
+                    try files.copyItem(atPath: source + suffix, toPath: target + suffix)
+                }
+            } catch { throw CoreDataFileError(path: path, reason: "it cannot be copied to \(folder)") }
+            let start = (try? SmallFile.bytes(of: target, limit: 20)) ?? []
+            // The file format's version for writing, in the database's header, is 2 if there is a log.
+            let lacksLog = start.count == 20 && start[18] == 2 && !files.fileExists(atPath: target + "-wal")
+            do {
+                let database = try StoreDatabase(target)
+                // This opens the log.
+                _ = try? database.texts("SELECT name FROM sqlite_master LIMIT 1")
+                #if os(Linux)
+                    try files.removeItem(atPath: folder)
+                #endif
+                return (folder, database, lacksLog)
+            } catch let error as StoreDatabase.Failure { throw damaged(path, error.reason) }
+        } catch {
+            try? files.removeItem(atPath: folder)
+            throw error
         }
     }
 
     // MARK: Core Data
 
-    /// The archive of the model that the store has of itself. Throws `CoreDataFileError` if the database isn't a store of
-    /// Core Data, or if it has no model: Core Data stores it since about 2018.
-    func modelArchive() throws -> [UInt8] {
-        let tables = try texts("SELECT name FROM sqlite_master WHERE type = 'table'")
-        guard tables.contains("Z_PRIMARYKEY") else {
-            throw CoreDataFileError(
-                path: path, reason: "the database has no table Z_PRIMARYKEY, so it is not a store of Core Data")
+    /// Calls the body, and throws a failure of SQLite as `CoreDataFileError`.
+    func reading<Result>(_ body: (StoreDatabase) throws -> Result) throws -> Result {
+        do { return try body(database) } catch let error as StoreDatabase.Failure {
+            throw Self.damaged(path, error.reason)
         }
-        guard tables.contains("Z_MODELCACHE"), let packed = try bytes("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
-        else {
-            throw CoreDataFileError(
-                path: path, reason: "the store does not contain its model; read the app's model instead")
-        }
+    }
+
+    var notCoreData: CoreDataFileError {
+        CoreDataFileError(
+            path: path, reason: "the database has no table Z_PRIMARYKEY, so it is not a store of Core Data")
+    }
+
+    /// The archive of the model that the store has of itself; nil if it has none: Core Data stores it since about 2018.
+    /// Throws `CoreDataFileError`, for example if the database isn't a store of Core Data.
+    func modelArchive() throws -> [UInt8]? {
+        let tables = try reading { try $0.texts("SELECT name FROM sqlite_master WHERE type = 'table'") }
+        guard tables.contains("Z_PRIMARYKEY") else { throw notCoreData }
+        guard tables.contains("Z_MODELCACHE") else { return nil }
+        var packed: [UInt8]?
+        do {
+            try reading { database in
+                try database.forEachRow("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1") { packed = $0.bytes(0) }
+            }
+        } catch  where database.isDamaged { return nil }
+        guard let packed else { return nil }
         guard let archive = Deflated.unpack(packed) else {
             throw CoreDataFileError(path: path, reason: "the store's model is damaged")
         }
         return archive
+    }
+
+    /// The identifier of the store; nil if it has none.
+    func identifier() throws -> UUID? {
+        do {
+            return try reading { database in
+                try database.hasRow("SELECT 1 FROM sqlite_master WHERE name = 'Z_METADATA'")
+                    ? database.texts("SELECT Z_UUID FROM Z_METADATA LIMIT 1").first.flatMap(UUID.init) : nil
+            }
+        } catch  where database.isDamaged { return nil }
+    }
+
+    // MARK: Large values
+
+    private static let greatestExternal = 1 << 30
+
+    /// The path of a large value's file, which lies in a folder beside the store; nil if it's missing or larger than 1
+    /// GiB.
+    private func externalPath(_ name: String) -> String? {
+        // A name that led out of the folder could be any file's.
+        guard UUID(uuidString: name) != nil else { return nil }
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        let folder = ".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA/"
+        let file = url.deletingLastPathComponent().appendingPathComponent(folder + name).path
+        guard case .file(let length)? = try? Folder.kind(at: file), length <= Self.greatestExternal else { return nil }
+        return file
+    }
+
+    /// Whether `external` finds a file.
+    func hasExternal(named name: String) -> Bool { externalPath(name) != nil }
+
+    /// The content of a large value's file; nil if it's missing or larger than 1 GiB.
+    func external(named name: String) -> [UInt8]? {
+        externalPath(name).flatMap { (try? SmallFile.bytes(of: $0, limit: Self.greatestExternal)) ?? nil }
     }
 }

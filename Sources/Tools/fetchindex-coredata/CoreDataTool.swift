@@ -11,7 +11,7 @@ internal import FetchIndexTerminal
 struct CoreDataTool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetchindex-coredata", abstract: "Read files of Core Data for fetchindex.",
-        subcommands: [ModelCommand.self])
+        subcommands: [ModelCommand.self, ImportCommand.self])
 }
 
 /// Prints a model as `ForeignModel` in JSON.

@@ -10,7 +10,9 @@ typedef struct {
     __typeof__(&sqlite3_errmsg) message;
     __typeof__(&sqlite3_prepare_v2) prepare;
     __typeof__(&sqlite3_bind_text) bind_text;
+    __typeof__(&sqlite3_bind_int64) bind_int64;
     __typeof__(&sqlite3_step) step;
+    __typeof__(&sqlite3_reset) reset;
     __typeof__(&sqlite3_finalize) finalize;
     __typeof__(&sqlite3_column_type) column_type;
     __typeof__(&sqlite3_column_int64) column_int64;

@@ -10,9 +10,9 @@ extension CatalogueFormat: ExpressibleByArgument {}
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import a catalogue file, in transactions; with --key, an interrupted import can be run again.",
+        abstract: "Import a catalogue file, or a store of Core Data.",
         discussion: """
-            Files are UTF-8. Lines end with LF, CRLF or CR, and have at most 64 MiB and 32,768 fields. CSV quotes fields \
+            A catalogue is imported in transactions; with --key, an interrupted import can be run again. Files are UTF-8. Lines end with LF, CRLF or CR, and have at most 64 MiB and 32,768 fields. CSV quotes fields \
             as in RFC 4180; TSV has no quotes. A line of JSON is one flat object, and so is an element of the list in a JSON document. A line is a bad row if it has a member \
             twice, or if a value is a list or an object and neither --lists-as-text nor, for an object, --flatten is given.
 
@@ -22,16 +22,23 @@ struct ImportCommand: ParsableCommand {
             --dry-run does all of it in one transaction that is dropped: it prints the counts, and what would change in the \
             order of each --cache. With rules, the import is one transaction, which is committed only if it keeps them.
 
+            A store of Core Data is recognized by its content. It is imported in one transaction, with its model and its \
+            relationships, without --entity or with those that are wanted. A later copy of it is compared: what differs is \
+            written, and objects that it lacks are deleted, up to --replace-limit.
+
             Example: fetchindex import books.store books.csv --entity Book --key isbn
             """)
 
     @OptionGroup var store: StoreArgument
     @Argument(
         help:
-            "The catalogue: CSV, TSV, JSON lines or a JSON list, also compressed with gzip or zstd; - is standard input.",
+            "The catalogue: CSV, TSV, JSON lines or a JSON list, also compressed with gzip or zstd; - is standard input. Or a store of Core Data.",
         completion: .file())
     var files: [String]
-    @Option(help: "The entity; created if missing.") var entity: String
+    @Option(
+        name: .customLong("entity"), parsing: .unconditionalSingleValue,
+        help: "The entity; created if missing. Of a store of Core Data, an entity to take over; may be repeated.")
+    var entities: [String] = []
     @Option(help: "The unique attribute that identifies objects: a row updates the object with the same value.")
     var key: String?
     @Option(
@@ -77,8 +84,12 @@ struct ImportCommand: ParsableCommand {
     var table: String?
     @Flag(help: "Delete objects that the file lacks, in one transaction with the import. Needs a key.") var replace =
         false
-    @Option(help: "The maximum share of the existing objects that --replace may delete, in per cent.")
+    @Option(
+        help:
+            "The maximum share of the existing objects that --replace, or a later copy of a store of Core Data, may delete, in per cent."
+    )
     var replaceLimit = 50
+    @OptionGroup var coreData: CoreDataOptions
     @OptionGroup var review: ReviewOptions
     @Option(
         help: ArgumentHelp(
@@ -92,11 +103,38 @@ struct ImportCommand: ParsableCommand {
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
+    /// The entity of a catalogue.
+    private var entity: String { entities.first ?? "" }
+
+    /// The store of Core Data that is to be imported; nil for catalogues.
+    private var coreDataStore: String? {
+        files.count == 1 && table == nil && format == nil && CoreDataOptions.isStore(files[0]) ? files[0] : nil
+    }
+
     func validate() throws {
+        guard (0...100).contains(replaceLimit) else {
+            throw ValidationError("--replace-limit must be from 0 to 100 per cent.")
+        }
+        if coreDataStore != nil {
+            if key != nil || types != nil || delimiter != nil || path != nil || deltaOut != nil || replace || flatten
+                || !relate.isEmpty || !cacheNames.isEmpty || review.dryRun || review.hasRules
+            {
+                throw ValidationError(
+                    "A store of Core Data is imported with its own model: of the options of other files, only --entity, --replace-limit and --output are for it; --plan writes nothing."
+                )
+            }
+            return
+        }
+        if !coreData.isEmpty {
+            throw ValidationError(
+                "--model, --without, --plan, --strict, --same-identity and --salvage are for one store of Core Data.")
+        }
         if files.count(where: { $0 == CatalogueInput.standardInput }) > 1 {
             throw ValidationError("Standard input can be read only once.")
         }
-        if entity.isEmpty { throw ValidationError("--entity needs a name.") }
+        guard entities.count == 1, entity != "" else {
+            throw ValidationError(entities.count > 1 ? "--entity can be given once." : "--entity needs a name.")
+        }
         if replace && key == nil && !isDatabase {
             throw ValidationError("--replace needs --key, which matches rows with objects.")
         }
@@ -116,12 +154,13 @@ struct ImportCommand: ParsableCommand {
                 "--add-columns and --create-related change the model first: --dry-run and rules cannot be used with them."
             )
         }
-        guard (0...100).contains(replaceLimit) else {
-            throw ValidationError("--replace-limit must be from 0 to 100 per cent.")
-        }
     }
 
     func run() throws {
+        if let coreDataStore {
+            try coreData.run(
+                store.store, coreDataStore, entities: entities, replaceLimit: replaceLimit, isJSON: output.isJSON)
+        }
         // Each file is open while its rows are read.
         Descriptors.raiseLimit()
         let start = ContinuousClock.now

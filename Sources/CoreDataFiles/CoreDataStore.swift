@@ -1,0 +1,90 @@
+internal import FetchIndex
+public import FetchIndexEssentials
+public import FetchIndexModels
+
+/// What is taken over from a store of Core Data.
+public struct CoreDataImportOptions: Sendable {
+    /// The app's model, which is used if the store doesn't contain its own: a bundle, or one version. Of several versions,
+    /// the one that fits the store's tables is used.
+    public var model: URL?
+    /// The entities to take over, with their superentities and subentities; nil for all.
+    public var entities: [String]?
+    /// The entities that are left out, with their subentities.
+    public var without: [String] = []
+    /// The maximum share of the stored objects that a later copy may lack, in per cent.
+    public var mostDeleted = 50
+    /// Whether any difference is an error, before anything is written.
+    public var isStrict = false
+    /// Whether the copy is a later one of the imported store although its identifier is another.
+    public var hasSameIdentity = false
+
+    /// Whether as many objects as possible of a damaged store are read.
+    public var salvages = false
+
+    public init() {}
+}
+
+/// A store of Core Data. A private copy of it is read; the store isn't changed, and nothing is written beside it.
+public final class CoreDataStore {
+    public let url: URL
+    /// The identifier of the store; nil if it has none.
+    public let identifier: UUID?
+    /// The model of the objects that are taken over.
+    public let model: Model
+    /// What the store has that is left out or represented otherwise, and what it lacks.
+    public let differences: [CoreDataDifference]
+    /// The number of objects by the name of their entity.
+    public let objectCounts: [String: Int]
+    let reader: ObjectReader
+    let options: CoreDataImportOptions
+
+    /// Copies a store, and reads its model and all of its objects once, to find out what can't be taken over. Throws
+    /// `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(n log n).
+    public init(contentsOf url: URL, options: CoreDataImportOptions = CoreDataImportOptions()) throws {
+        (self.url, self.options) = (url, options)
+        let copy = try StoreCopy(url.path, salvages: options.salvages)
+        let tables = try StoreTables(copy)
+        identifier = try copy.identifier()
+        var source = try StoreModel(of: copy, tables, options)
+        try source.dropBrokenConstraints(tables, in: copy)
+        var found = DifferenceList()
+        // Which side of a relationship has its links depends on whether it's optional, so the objects are read again
+        // after a property became optional.
+        while true {
+            let converter = try ModelConverter(source.chosen)
+            let schema = StoreSchema(source.whole, converter, tables)
+            let reader = try ObjectReader(copy, schema, converter.model)
+            try reader.survey()
+            found.add(reader.lacks.differences)
+            if !reader.lacking.isEmpty {
+                source.makeOptional(reader.lacking)
+                continue
+            }
+            var told = DifferenceList()
+            if copy.lacksLog {
+                told.note(
+                    .leftOut, "what is in its log, if it had one: \(url.lastPathComponent)-wal is missing", nil)
+            }
+            if identifier == nil { told.note(.leftOut, "the store's identifier, which is missing", nil) }
+            told.add(source.notes.differences)
+            for name in schema.missingEntities { told.note(.leftOut, "objects of entities without a table", name) }
+            for name in schema.missingProperties { told.note(.leftOut, "properties without a column", name) }
+            told.add(converter.differences + found.differences + reader.differences.differences)
+            differences = told.differences
+            model = converter.model
+            objectCounts = Dictionary(zip(schema.places.map(\.entity), reader.counts)) { first, _ in first }
+                .filter { converter.model.entity(named: $0.key)?.isAbstract == false }
+            reader.notes = false
+            self.reader = reader
+            break
+        }
+    }
+
+    /// Throws `CoreDataFileError` if the options are strict and something can't be taken over.
+    package func requireWhole() throws {
+        guard options.isStrict, let first = differences.first else { return }
+        let others = differences.count - 1
+        let more = others == 0 ? "" : "; kinds of other differences: \(others)"
+        throw CoreDataFileError(path: url.path, reason: "not all of it can be taken over: \(first)\(more)")
+    }
+}

@@ -1,0 +1,37 @@
+public import FetchIndex
+public import FetchIndexEssentials
+
+/// What an import of a store of Core Data did.
+public struct CoreDataImport: Sendable {
+    /// The numbers of objects that were inserted, updated, unchanged and deleted. An object counts as updated if its
+    /// values or its to-one relationships changed.
+    public let counts: BatchWriter.Counts
+    /// The numbers of links of many-to-many relationships that were added, given other positions, unchanged and removed.
+    public let links: BatchWriter.Counts
+    /// What couldn't be taken over.
+    public let differences: [CoreDataDifference]
+    /// The number of the store's newest commit, which is a new one only if something changed.
+    public let commit: UInt64
+}
+
+extension PersistentContainer {
+    /// Imports a store of Core Data in one transaction: its model, its objects and their relationships. An object's
+    /// number is its primary key (`Z_PK`). If the store was imported before, a later copy is compared: only what differs
+    /// is written, and objects that the copy lacks are deleted, without delete rules.
+    ///
+    /// Throws `CoreDataFileError` if the store can't be read, if a later copy lacks more objects than the options allow,
+    /// or if the options are strict and something can't be taken over; `StoreError`, for example if the stored model
+    /// can't be migrated. Nothing is written then. O(n log n).
+    @discardableResult
+    public func importCoreDataStore(
+        at url: URL, options: CoreDataImportOptions = CoreDataImportOptions()
+    ) throws -> CoreDataImport {
+        try importCoreDataStore(CoreDataStore(contentsOf: url, options: options))
+    }
+
+    /// Imports a store that was read already; see ``importCoreDataStore(at:options:)``.
+    @discardableResult
+    public func importCoreDataStore(_ source: CoreDataStore) throws -> CoreDataImport {
+        try StoreImport(source, into: self).run()
+    }
+}

@@ -1,0 +1,68 @@
+internal import FetchIndexEssentials
+internal import FetchIndexValues
+
+// The values of attributes, as Core Data stores them: the article CoreDataLayout says how.
+extension ObjectReader {
+    /// The value of an attribute in a row. A value that the attribute's type doesn't have becomes null, and is noted.
+    func value(
+        _ row: StoreDatabase.Row, _ index: Int, _ column: StoreSchema.AttributeColumn, _ attribute: String,
+        of object: Object
+    ) -> Value {
+        let kind = row.kind(index)
+        if kind == .null { return .null }
+        let title = { "\(self.name(of: object)).\(attribute)" }
+        func misfit() -> Value {
+            note(.leftOut, "values that are not \(column.type.nameWithArticle), which become null", title())
+            return .null
+        }
+        switch (column.type, kind) {
+        case (.integer, .integer), (.boolean, .integer):
+            guard let number = row.integer(index) else { return misfit() }
+            return column.type == .integer ? .integer(number) : .boolean(number != 0)
+        case (.integer, .real), (.boolean, .real):
+            guard let number = Int64(exactly: row.double(index)) else { return misfit() }
+            return column.type == .integer ? .integer(number) : .boolean(number != 0)
+        case (.double, .integer), (.double, .real): return .double(row.double(index))
+        case (.date, .integer), (.date, .real):
+            return .date(Date(timeIntervalSinceReferenceDate: row.double(index)))
+        case (.decimal, .integer): return row.integer(index).map { .decimal(Decimal($0)) } ?? .null
+        case (.decimal, .real): return Value("\(row.double(index))", as: .decimal).flatMap(storable) ?? misfit()
+        case (.decimal, .text):
+            if row.text(index) == "NaN" {
+                note(.leftOut, "decimals that are not a number, which become null", title())
+                return .null
+            }
+            return row.text(index).flatMap { Value($0, as: .decimal) }.flatMap(storable) ?? misfit()
+        case (.string, .text): return row.text(index).map { .string($0) } ?? .null
+        case (.url, .text): return row.text(index).flatMap { Value($0, as: .url) } ?? misfit()
+        case (.uuid, .text): return row.text(index).flatMap { Value($0, as: .uuid) } ?? misfit()
+        case (.uuid, .bytes):
+            guard let bytes = row.bytes(index), bytes.count == 16 else { return misfit() }
+            return .uuid(bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
+        case (.data, .text), (.data, .bytes):
+            guard let bytes = row.bytes(index) else { return misfit() }
+            return column.isExternal ? large(bytes, title) : .data(Data(bytes))
+        default: return misfit()
+        }
+    }
+
+    private func storable(_ value: Value) -> Value? { value.isUnstorable ? nil : value }
+
+    /// The value of an attribute whose large values are in files: the first byte is 1 before the value itself, and 2
+    /// before the name of its file.
+    private func large(_ bytes: [UInt8], _ title: () -> String) -> Value {
+        switch bytes.first {
+        case 1: return .data(Data(bytes.dropFirst()))
+        case 2:
+            let name = String(decoding: bytes.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
+            if !notes {
+                return copy.external(named: name).map { .data(Data($0)) } ?? .null
+            }
+            // The first reading needs no content.
+            if copy.hasExternal(named: name) { return .data(Data()) }
+            note(.leftOut, "values whose files beside the store are missing, which become null", title())
+            return .null
+        default: return .data(Data(bytes))
+        }
+    }
+}

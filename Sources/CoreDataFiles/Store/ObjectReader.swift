@@ -1,0 +1,289 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexValues
+
+/// Reads the objects of a store, and notes what can't be taken over.
+final class ObjectReader {
+    let copy: StoreCopy
+    let schema: StoreSchema
+    /// The model that the store's objects are to have.
+    let model: Model
+    var differences = DifferenceList()
+    /// Whether differences are noted; they are noted when the objects are read for the first time.
+    var notes = true
+    /// The numbers of the objects of each place of the schema, and their count.
+    private(set) var numbers: [SeenObjects] = []
+    private(set) var counts: [Int] = []
+    /// The places in which the objects of an entity and its subentities are.
+    private var placesOfEntity: [String: [Int]] = [:]
+    /// Required properties that objects lack.
+    private(set) var lacking: Set<Declared> = []
+    private(set) var lacks = DifferenceList()
+
+    struct Declared: Hashable {
+        let entity: String
+        let property: String
+    }
+
+    /// An object, by the place of its entity in the schema.
+    struct Object: Hashable {
+        let place: Int
+        let number: UInt64
+    }
+
+    struct Link {
+        let object: Object
+        /// The position among the objects of the other side; nil if it's unknown.
+        let order: Int64?
+        var otherOrder: Int64?
+    }
+
+    /// Reads the numbers of all objects. Throws `CoreDataFileError`. O(n).
+    init(_ copy: StoreCopy, _ schema: StoreSchema, _ model: Model) throws {
+        (self.copy, self.schema, self.model) = (copy, schema, model)
+        numbers = schema.places.map { _ in SeenObjects() }
+        counts = schema.places.map { _ in 0 }
+        for entity in model.entities {
+            placesOfEntity[entity.name] = schema.places.indices.filter {
+                guard let other = model.entity(named: schema.places[$0].entity) else { return false }
+                return model.isSubentity(other, of: entity.name) || other.name == entity.name
+            }
+        }
+        for table in Set(schema.places.map(\.table)).sorted() { try readNumbers(of: table) }
+    }
+
+    private func readNumbers(of table: String) throws {
+        let places = schema.places.indices.filter { schema.places[$0].table == table }
+        let alone = places.first { schema.places[$0].isAlone }
+        let byNumber = Dictionary(places.map { (schema.places[$0].number, $0) }) { first, _ in first }
+        let known = Set(schema.tables.entities.keys)
+        try forEachRow(of: table, ["Z_PK", "Z_ENT"], noting: true) { row in
+            guard let key = row.integer(0), key > 0, UInt64(key) < RecordKey.firstTemporaryNumber else {
+                return note(.leftOut, "objects whose number is not from 1", "\(table) \(row.integer(0) ?? 0)")
+            }
+            let number = row.integer(1)
+            guard let place = alone ?? number.flatMap({ byNumber[$0] }) else {
+                // The entity may have been left out on demand.
+                if let number, known.contains(number) { return }
+                return note(.leftOut, "objects of an unknown entity", "\(table) \(key)")
+            }
+            guard model.entity(named: schema.places[place].entity)?.isAbstract == false else {
+                return note(.leftOut, "objects of abstract entities", "\(schema.places[place].entity)/p\(key)")
+            }
+            numbers[place].insert(UInt64(key))
+            counts[place] += 1
+        }
+    }
+
+    /// Calls the body with the rows of an entity's table; see `StoreDatabase`.
+    private func forEachRow(
+        of table: String, _ columns: [String], where condition: String? = nil, noting: Bool = false,
+        _ body: (StoreDatabase.Row) throws -> Void
+    ) throws {
+        let greatest = schema.places.filter { $0.table == table }.compactMap { schema.tables.greatestKeys[$0.number] }
+        try copy.reading { database in
+            try database.forEachRow(
+                of: table, columns, key: "Z_PK", where: condition, upTo: greatest.max() ?? 0,
+                unreadable: { key in if noting { note(.leftOut, "rows that cannot be read", "\(table) \(key)") } }, body
+            )
+        }
+    }
+
+    func note(_ kind: CoreDataDifference.Kind, _ what: String, _ name: @autoclosure () -> String) {
+        if notes { differences.note(kind, what, name()) }
+    }
+
+    func name(of object: Object) -> String { "\(schema.places[object.place].entity)/p\(object.number)" }
+
+    /// The object of an entity, or of a subentity, that has a key; nil if it's missing.
+    func object(of entity: String, key: Int64) -> Object? {
+        guard key > 0 else { return nil }
+        let number = UInt64(key)
+        return placesOfEntity[entity]?.first { numbers[$0].contains(number) }.map { Object(place: $0, number: number) }
+    }
+
+    /// Reads all objects and links, for the notes. Throws `CoreDataFileError`. O(n log n).
+    func survey() throws {
+        for place in schema.places.indices where counts[place] > 0 {
+            guard let entity = model.entity(named: schema.places[place].entity) else { continue }
+            try forEachObject(at: place, entity.attributes, schema.places[place].references.keys.sorted()) { _, _, _ in
+            }
+        }
+        for join in schema.joins { try forEachLinks(of: join) { _, _ in } }
+    }
+
+    // MARK: Objects
+
+    /// Calls the body with each object of a place, by ascending numbers: its values of the attributes and its links of
+    /// the to-one relationships with these names. Throws `CoreDataFileError`, and rethrows the body's errors. O(n log n).
+    func forEachObject(
+        at place: Int, _ attributes: [AttributeDescription], _ references: [String],
+        _ body: (_ number: UInt64, _ values: [Value], _ links: [Link?]) throws -> Void
+    ) throws {
+        let stored = schema.places[place]
+        guard let entity = model.entity(named: stored.entity) else { return }
+        var names = ["Z_PK"]
+        func column(_ name: String?) -> Int? {
+            guard let name else { return nil }
+            names.append(StoreDatabase.quoted(name))
+            return names.count - 1
+        }
+        let attributeReaders = attributes.map { attribute in
+            let column = stored.attributes[attribute.name].map { ($0, column($0.name) ?? 0) }
+            return (attribute, column)
+        }
+        let linkReaders = references.map { name in
+            let reference = stored.references[name]
+            return LinkReader(
+                name: name, destination: reference?.destination ?? "", column: column(reference?.name),
+                order: column(reference?.order), isOneToOne: isOneToOne(name, of: entity),
+                isOptional: entity.relationship(named: name)?.description.isOptional ?? true)
+        }
+        let condition = stored.isAlone ? nil : "Z_ENT = \(stored.number)"
+        var values: [Value] = []
+        var links: [Link?] = []
+        try forEachRow(of: stored.table, names, where: condition) { row in
+            guard let key = row.integer(0), key > 0, numbers[place].contains(UInt64(key)) else { return }
+            let object = Object(place: place, number: UInt64(key))
+            values.removeAll(keepingCapacity: true)
+            links.removeAll(keepingCapacity: true)
+            for (attribute, column) in attributeReaders {
+                let value =
+                    column.map { self.value(row, $1, $0, attribute.name, of: object) } ?? attribute.defaultValue
+                if value.isNull, !attribute.isOptional, attribute.derivation == nil { lack(attribute.name, object) }
+                values.append(value)
+            }
+            for reader in linkReaders { links.append(link(row, reader, of: object)) }
+            try body(object.number, values, links)
+        }
+    }
+
+    private func lack(_ property: String, _ object: Object) {
+        lacking.insert(Declared(entity: schema.places[object.place].entity, property: property))
+        lacks.note(
+            .changed, "required properties that objects lack, which become optional",
+            "\(name(of: object)).\(property)")
+    }
+
+    // MARK: Links
+
+    /// How the link of a to-one relationship is read.
+    private final class LinkReader {
+        let name: String
+        let destination: String
+        let column: Int?
+        let order: Int?
+        let isOneToOne: Bool
+        let isOptional: Bool
+        /// In a one-to-one relationship, the objects to which a link was read, by place.
+        var linked: [Int: SeenObjects] = [:]
+
+        init(name: String, destination: String, column: Int?, order: Int?, isOneToOne: Bool, isOptional: Bool) {
+            (self.name, self.destination, self.column, self.order) = (name, destination, column, order)
+            (self.isOneToOne, self.isOptional) = (isOneToOne, isOptional)
+        }
+    }
+
+    private func isOneToOne(_ relationship: String, of entity: Entity) -> Bool {
+        guard let description = entity.relationship(named: relationship)?.description, let inverse = description.inverse
+        else { return false }
+        let other = model.entity(named: description.destination)?.relationship(named: inverse)?.description
+        return other.map { !$0.isToMany } ?? false
+    }
+
+    private func link(_ row: StoreDatabase.Row, _ reader: LinkReader, of object: Object) -> Link? {
+        let link = reader.column.flatMap { found(row, $0, reader, of: object) }
+        if link == nil, !reader.isOptional { lack(reader.name, object) }
+        return link
+    }
+
+    private func found(_ row: StoreDatabase.Row, _ column: Int, _ reader: LinkReader, of object: Object) -> Link? {
+        if row.kind(column) == .null { return nil }
+        guard let target = row.integer(column).flatMap({ self.object(of: reader.destination, key: $0) }) else {
+            note(.leftOut, "links to objects that are missing", "\(name(of: object)).\(reader.name)")
+            return nil
+        }
+        if reader.isOneToOne {
+            if reader.linked[target.place]?.contains(target.number) ?? false {
+                note(
+                    .leftOut, "links to objects that another one has, in one-to-one relationships",
+                    "\(name(of: object)).\(reader.name)")
+                return nil
+            }
+            reader.linked[target.place, default: SeenObjects()].insert(target.number)
+        }
+        return Link(object: target, order: reader.order.flatMap { row.integer($0) })
+    }
+
+    /// Calls the body with each object that has links of a many-to-many relationship, and with these links. Throws
+    /// `CoreDataFileError`, and rethrows the body's errors. O(links log links).
+    func forEachLinks(of join: StoreSchema.Join, _ body: (Object, [Link]) throws -> Void) throws {
+        let columns = [join.near, join.far, join.nearOrder, join.farOrder].map {
+            $0.map(StoreDatabase.quoted) ?? "NULL"
+        }
+        var near: (key: Int64, object: Object?)?
+        var links: [Link] = []
+        var last: Object?
+        func end() throws {
+            if let object = near?.object, !links.isEmpty { try body(object, links) }
+            links.removeAll(keepingCapacity: true)
+            last = nil
+        }
+        try forEachJoinRow(of: join, columns) { row in
+            if near?.key != row.near {
+                try end()
+                near = (row.near, object(of: join.entity, key: row.near))
+            }
+            guard near?.object != nil, let far = object(of: join.destination, key: row.far) else {
+                return note(.leftOut, "links to objects that are missing", "\(join.title) \(row.near)-\(row.far)")
+            }
+            // Without a primary key, a table may have a link twice.
+            if far == last { return }
+            last = far
+            links.append(Link(object: far, order: row.order, otherOrder: row.otherOrder))
+        }
+        try end()
+    }
+
+    private struct JoinRow {
+        let near: Int64
+        let far: Int64
+        let order: Int64?
+        let otherOrder: Int64?
+
+        init(_ row: StoreDatabase.Row) {
+            (near, far) = (row.integer(0) ?? 0, row.integer(1) ?? 0)
+            (order, otherOrder) = (row.integer(2), row.integer(3))
+        }
+
+        private init(turning row: JoinRow) {
+            (near, far, order, otherOrder) = (row.far, row.near, row.otherOrder, row.order)
+        }
+
+        var turned: JoinRow { JoinRow(turning: self) }
+    }
+
+    /// Calls the body with the rows of a join, by the two keys. The rows of a damaged table are collected in memory.
+    private func forEachJoinRow(
+        of join: StoreSchema.Join, _ columns: [String], _ body: (JoinRow) throws -> Void
+    ) throws {
+        if !copy.database.isDamaged {
+            let table = StoreDatabase.quoted(join.table)
+            var query = "SELECT \(columns.joined(separator: ", ")) FROM \(table)"
+            if join.isReflexive {
+                let turned = [columns[1], columns[0], columns[3], columns[2]]
+                query += " UNION SELECT \(turned.joined(separator: ", ")) FROM \(table)"
+            }
+            return try copy.reading { try $0.forEachRow(query + " ORDER BY 1, 2") { try body(JoinRow($0)) } }
+        }
+        var rows: [JoinRow] = []
+        try copy.reading { database in
+            try database.forEachRow(
+                of: join.table, columns, key: "rowid",
+                unreadable: { note(.leftOut, "rows that cannot be read", "\(join.table) \($0)") }
+            ) { rows.append(JoinRow($0)) }
+        }
+        if join.isReflexive { rows += rows.map(\.turned) }
+        for row in rows.sorted(by: { ($0.near, $0.far) < ($1.near, $1.far) }) { try body(row) }
+    }
+}

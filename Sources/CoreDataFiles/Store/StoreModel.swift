@@ -1,0 +1,171 @@
+internal import FetchIndexEssentials
+internal import FetchIndexModels
+
+/// The model of a store's objects, as far as they are to be taken over.
+struct StoreModel {
+    /// The whole model, by which tables and columns are named.
+    let whole: SourceModel
+    /// The model without the entities that are left out, and without rules that the objects break.
+    private(set) var chosen: SourceModel
+    private(set) var notes = DifferenceList()
+
+    /// Finds the model: the store's own, otherwise the one that the options name. Throws `CoreDataFileError`.
+    init(of copy: StoreCopy, _ tables: StoreTables, _ options: CoreDataImportOptions) throws {
+        let own: SourceModel?
+        do { own = try copy.modelArchive().map { try SourceModel(archive: $0) } } catch let error
+            as KeyedArchive.Malformed
+        {
+            throw CoreDataFileError(path: copy.path, reason: "the store's model is damaged: \(error.reason)")
+        }
+        if let own {
+            whole = own
+            chosen = own
+            if let url = options.model, try !Self.has(own, url) {
+                notes.note(.changed, "the model: the store's own is used, and \(url.lastPathComponent) is another", nil)
+            }
+        } else if let url = options.model {
+            whole = try Self.fitting(url, tables)
+            chosen = whole
+        } else {
+            throw CoreDataFileError(
+                path: copy.path, reason: "the store does not contain its model, so the app's model is needed")
+        }
+        try choose(options, path: copy.path)
+    }
+
+    /// The versions of the model at a URL, the current one first.
+    private static func versions(_ url: URL) throws -> [SourceModel] {
+        let names = try ModelBundle.versions(at: url)
+        if names.count <= 1 { return [try ModelBundle(url, version: nil).source()] }
+        let current = try? ModelBundle(url, version: nil).source()
+        return try [current].compactMap { $0 } + names.map { try ModelBundle(url, version: $0).source() }
+    }
+
+    private static func has(_ own: SourceModel, _ url: URL) throws -> Bool {
+        let model = Set(try ModelConverter(own).model.entities)
+        return try versions(url).contains { Set(try ModelConverter($0).model.entities) == model }
+    }
+
+    /// The version of a model that fits the store's tables best; of equal ones the current one.
+    private static func fitting(_ url: URL, _ tables: StoreTables) throws -> SourceModel {
+        let versions = try versions(url).map { source in
+            let schema = StoreSchema(source, try ModelConverter(source), tables)
+            let names = Set(source.entities.map(\.name))
+            let unknown = tables.entities.values.count { !names.contains($0) }
+            return (source, unknown + schema.missingEntities.count + schema.missingProperties.count)
+        }
+        return versions.min { $0.1 < $1.1 }?.0 ?? SourceModel()
+    }
+
+    private mutating func choose(_ options: CoreDataImportOptions, path: String) throws {
+        let known = Set(whole.entities.map(\.name))
+        for name in (options.entities ?? []) + options.without where !known.contains(name) {
+            let names = known.sorted().joined(separator: ", ")
+            throw CoreDataFileError(path: path, reason: "its model has no entity \(name), only \(names)")
+        }
+        var removed = Set(options.without)
+        if let wanted = options.entities {
+            let kept = Set(
+                whole.entities.map(\.name).filter { name in
+                    wanted.contains { whole.isEntity(name, $0) || whole.isEntity($0, name) }
+                })
+            removed.formUnion(known.subtracting(kept))
+        }
+        if removed.isEmpty { return }
+        for name in chosen.remove(removed) {
+            notes.note(.leftOut, "relationships to entities that are left out", name)
+        }
+        if chosen.entities.isEmpty { throw CoreDataFileError(path: path, reason: "all of its entities are left out") }
+    }
+
+    // MARK: Broken rules
+
+    /// Makes properties optional, because objects lack them.
+    mutating func makeOptional(_ properties: Set<ObjectReader.Declared>) {
+        for property in properties {
+            // A part of a composite attribute is optional wherever its type occurs.
+            let names = property.property.split(separator: ".").map(String.init)
+            for entity in chosen.entities.indices where whole.isEntity(property.entity, chosen.entities[entity].name) {
+                for place in chosen.entities[entity].attributes.indices
+                where chosen.entities[entity].attributes[place].name == names.first {
+                    chosen.entities[entity].attributes[place].isOptional = true
+                    makeOptional(names.dropFirst(), of: chosen.entities[entity].attributes[place].composite)
+                }
+                for place in chosen.entities[entity].relationships.indices
+                where chosen.entities[entity].relationships[place].name == property.property {
+                    chosen.entities[entity].relationships[place].isOptional = true
+                }
+            }
+        }
+    }
+
+    private mutating func makeOptional(_ names: ArraySlice<String>, of composite: String?) {
+        guard let composite, let name = names.first, var parts = chosen.composites[composite] else { return }
+        for place in parts.indices where parts[place].name == name {
+            parts[place].isOptional = true
+            makeOptional(names.dropFirst(), of: parts[place].composite)
+        }
+        chosen.composites[composite] = parts
+    }
+
+    /// Removes the uniqueness of values that occur twice, or that are too long for it.
+    mutating func dropBrokenConstraints(_ tables: StoreTables, in copy: StoreCopy) throws {
+        let converter = try ModelConverter(chosen)
+        let schema = StoreSchema(whole, converter, tables)
+        for place in chosen.entities.indices {
+            let entity = chosen.entities[place].name
+            try chosen.entities[place].uniqueLists.removeAll { list in
+                guard let converted = converter.model.entity(named: entity),
+                    list.allSatisfy({ converter.model.isKey($0, of: converted) }),
+                    let broken = try schema.breaks(list, of: entity, in: whole, copy)
+                else { return false }
+                notes.note(.changed, broken, "\(entity).\(list.joined(separator: ", "))")
+                return true
+            }
+        }
+    }
+}
+
+extension SourceModel {
+    /// Whether an entity is another one, or a subentity of it.
+    func isEntity(_ name: String, _ other: String) -> Bool {
+        var next: String? = name
+        for _ in 0...entities.count {
+            if next == other { return true }
+            next = entities.first { $0.name == next }?.superentity
+        }
+        return false
+    }
+}
+
+extension StoreSchema {
+    /// The greatest length of unique values together, in bytes. LMDB's keys have 511 bytes, and each value a few more.
+    private static let greatestUnique = 400
+
+    /// Why the objects of an entity and its subentities break a uniqueness constraint; nil if they keep it. Throws
+    /// `CoreDataFileError`. O(n log n), or O(n) with the index that Core Data makes.
+    fileprivate func breaks(
+        _ names: [String], of entity: String, in source: SourceModel, _ copy: StoreCopy
+    ) throws -> String? {
+        guard let place = places.first(where: { $0.entity == entity }) else { return nil }
+        let columns = names.compactMap { place.attributes[$0]?.name ?? place.references[$0]?.name }
+            .map(StoreDatabase.quoted)
+        guard columns.count == names.count else { return nil }
+        let numbers = places.filter { source.isEntity($0.entity, entity) }.map { "\($0.number)" }
+        let own = place.isAlone ? "" : "Z_ENT IN (\(numbers.joined(separator: ", "))) AND "
+        let present = columns.map { "\($0) NOT NULL" }.joined(separator: " AND ")
+        let rows = "\(StoreDatabase.quoted(place.table)) WHERE \(own)\(present)"
+        let group = columns.joined(separator: ", ")
+        let length = columns.map { "length(CAST(\($0) AS BLOB))" }.joined(separator: " + ")
+        return try copy.reading { database in
+            if database.isDamaged { return "uniqueness in a damaged store, which is dropped" }
+            if try database.hasRow("SELECT 1 FROM \(rows) GROUP BY \(group) HAVING count(*) > 1 LIMIT 1") {
+                return "uniqueness of values that occur twice, which is dropped"
+            }
+            if try database.hasRow("SELECT 1 FROM \(rows) AND \(length) > \(Self.greatestUnique) LIMIT 1") {
+                return "uniqueness of values of more than \(Self.greatestUnique) bytes, which is dropped"
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,239 @@
+internal import FetchIndexModels
+internal import FetchIndexValues
+
+/// The tables and columns in which a store has the objects of a model: what Core Data's rules of naming give, as far as
+/// it's there. The rules are in the article CoreDataLayout.
+struct StoreSchema {
+    /// An entity's objects: the rows of its topmost superentity's table that have its number in Z_ENT.
+    struct Place {
+        let entity: String
+        let table: String
+        /// The entity's number in the store.
+        let number: Int64
+        /// Whether the table has objects of no other entity; Core Data doesn't look at their Z_ENT then.
+        let isAlone: Bool
+        /// The columns of attributes, by the attributes' names in the converted model.
+        var attributes: [String: AttributeColumn] = [:]
+        /// The columns of to-one relationships, by their names in the converted model.
+        var references: [String: ReferenceColumn] = [:]
+    }
+
+    struct AttributeColumn {
+        let name: String
+        let type: ValueType
+        let isExternal: Bool
+    }
+
+    struct ReferenceColumn {
+        let name: String
+        /// The column of the object's position among the objects of the inverse relationship; nil if that isn't ordered.
+        let order: String?
+        let destination: String
+    }
+
+    /// The rows of a many-to-many relationship.
+    struct Join {
+        let entity: String
+        let relationship: String
+        let destination: String
+        let table: String
+        /// The columns of the entity's objects and of their related objects.
+        let near: String
+        let far: String
+        /// The columns of the related object's position, and of the object's position in the inverse relationship.
+        var nearOrder: String?
+        var farOrder: String?
+        /// Whether the relationship is its own inverse, so that each row is a link both ways.
+        let isReflexive: Bool
+
+        var title: String { "\(entity).\(relationship)" }
+    }
+
+    private(set) var places: [Place] = []
+    private(set) var joins: [Join] = []
+    /// The entities and properties whose tables or columns are missing.
+    private(set) var missingEntities: [String] = []
+    private(set) var missingProperties: [String] = []
+    let tables: StoreTables
+    private let numbers: [String: Int64]
+
+    /// `source` is the whole model of the store, `converter` may have fewer entities.
+    init(_ source: SourceModel, _ converter: ModelConverter, _ tables: StoreTables) {
+        self.tables = tables
+        let ordered = source.numbered()
+        let lineages = source.lineages()
+        numbers = tables.numbers(of: ordered)
+        let columns = Self.columns(of: source, ordered, lineages)
+        for entity in ordered {
+            guard let converted = converter.model.entity(named: entity.name), let root = lineages[entity.name]?.root
+            else { continue }
+            // After a migration, the table may have the former name.
+            let names = [root, numbers[root].flatMap { tables.entities[$0] }].compactMap { $0 }
+            guard let table = names.lazy.compactMap({ tables.name(of: "Z" + $0.uppercased()) }).first,
+                let number = numbers[entity.name]
+            else {
+                missingEntities.append(entity.name)
+                continue
+            }
+            let isAlone = lineages.values.count { $0.root == root } == 1
+            var place = Place(entity: entity.name, table: table, number: number, isAlone: isAlone)
+            let chain = source.chain(of: entity.name)
+            addAttributes(converted, chain, columns, to: &place)
+            addReferences(converted, chain, converter, columns, to: &place)
+            places.append(place)
+        }
+        addJoins(source, converter)
+    }
+
+    // MARK: Columns
+
+    /// The columns by root table, declaring entity and property. Of properties with the same name in a table, all but
+    /// the first have a digit, by the depth of their entities and then by name.
+    private static func columns(
+        of source: SourceModel, _ ordered: [SourceModel.Entity], _ lineages: [String: SourceModel.Lineage]
+    ) -> [String: String] {
+        var properties: [(root: String, depth: Int, name: String, key: String, base: String)] = []
+        for entity in ordered {
+            guard let lineage = lineages[entity.name] else { continue }
+            for attribute in entity.attributes where !attribute.isTransient {
+                for (path, part) in source.parts(of: attribute) {
+                    properties.append(
+                        (lineage.root, lineage.depth, attribute.name, "\(entity.name)|\(path)", part.uppercased()))
+                }
+            }
+            for relationship in entity.relationships where !relationship.isToMany && !relationship.isTransient {
+                let name = relationship.name
+                properties.append((lineage.root, lineage.depth, name, "\(entity.name)|\(name)", name.uppercased()))
+            }
+        }
+        var columns: [String: String] = [:]
+        var counts: [String: Int] = [:]
+        let sorted = properties.enumerated().sorted {
+            ($0.element.depth, $0.element.name, $0.offset) < ($1.element.depth, $1.element.name, $1.offset)
+        }
+        for (_, property) in sorted {
+            let known = counts["\(property.root)|\(property.base)", default: 0]
+            counts["\(property.root)|\(property.base)"] = known + 1
+            columns[property.key] = "Z" + property.base + (known == 0 ? "" : "\(known)")
+        }
+        return columns
+    }
+
+    private mutating func addAttributes(
+        _ converted: Entity, _ chain: [SourceModel.Entity], _ columns: [String: String], to place: inout Place
+    ) {
+        for attribute in converted.attributes where attribute.derivation == nil {
+            let first = attribute.name.split(separator: ".").first.map(String.init) ?? attribute.name
+            guard
+                let (owner, declared) = chain.lazy.compactMap({ entity in
+                    entity.attributes.first { $0.name == first }.map { (entity.name, $0) }
+                }).first
+            else { continue }
+            if let name = tables.column(columns["\(owner)|\(attribute.name)"], of: place.table) {
+                place.attributes[attribute.name] = AttributeColumn(
+                    name: name, type: attribute.type, isExternal: declared.isExternal)
+            } else {
+                missingProperties.append("\(converted.name).\(attribute.name)")
+            }
+        }
+    }
+
+    private mutating func addReferences(
+        _ converted: Entity, _ chain: [SourceModel.Entity], _ converter: ModelConverter, _ columns: [String: String],
+        to place: inout Place
+    ) {
+        for relationship in converted.relationships where !relationship.isToMany {
+            var column = chain.lazy.compactMap { columns["\($0.name)|\(relationship.name)"] }.first
+            // The other side of a relationship that has none in the app's model.
+            if let other = chain.lazy.compactMap({ converter.otherSides[$0.name]?[relationship.name] }).first {
+                let isToMany =
+                    converter.model.entity(named: other.entity)?.relationship(named: other.relationship)?.description
+                    .isToMany ?? false
+                column =
+                    isToMany
+                    ? numbers[other.entity].map { "Z\($0)\(other.relationship.uppercased())" }
+                    : columns["\(other.entity)|\(other.relationship)"]
+            }
+            guard let column, let name = tables.column(column, of: place.table) else {
+                missingProperties.append("\(converted.name).\(relationship.name)")
+                continue
+            }
+            place.references[relationship.name] = ReferenceColumn(
+                name: name, order: tables.column("Z_FOK_" + column.dropFirst(), of: place.table),
+                destination: relationship.destination)
+        }
+    }
+
+    // MARK: Joins
+
+    private mutating func addJoins(_ source: SourceModel, _ converter: ModelConverter) {
+        var seen: Set<String> = []
+        for entity in source.entities {
+            for declared in entity.relationships where declared.isToMany && !declared.isTransient {
+                guard
+                    let relationship = converter.model.entity(named: entity.name)?.relationship(named: declared.name)?
+                        .description, let inverse = relationship.inverse,
+                    let other = converter.model.entity(named: relationship.destination)?.relationship(named: inverse)?
+                        .description, other.isToMany, !seen.contains("\(entity.name)|\(declared.name)")
+                else { continue }
+                let isReflexive =
+                    converter.otherSides[relationship.destination]?[inverse].map { $0 == (entity.name, declared.name) }
+                    ?? false
+                for owner in source.chain(of: relationship.destination) { seen.insert("\(owner.name)|\(inverse)") }
+                if let join = join(of: relationship, in: entity.name, inverse, isReflexive) {
+                    joins.append(join)
+                } else {
+                    missingProperties.append("\(entity.name).\(declared.name)")
+                }
+            }
+        }
+    }
+
+    private func join(
+        of relationship: RelationshipDescription, in entity: String, _ inverse: String, _ isReflexive: Bool
+    ) -> Join? {
+        guard let own = numbers[entity], let other = numbers[relationship.destination] else { return nil }
+        let (name, inverse) = (relationship.name.uppercased(), inverse.uppercased())
+        // A column has the name of the relationship that leads to its objects.
+        let far = "Z_\(other)\(name)"
+        let near = isReflexive ? "REFLEXIVE" : "Z_\(own)\(inverse)"
+        let named = isReflexive ? [far] : ["Z_\(own)\(name)", "Z_\(other)\(inverse)"]
+        for (table, isNamed) in tables.joins(named: named) {
+            guard let farColumn = tables.column(far, of: table, orNumbered: true),
+                let nearColumn = tables.column(near, of: table, orNumbered: true, not: farColumn),
+                isNamed || !isReflexive
+            else { continue }
+            return Join(
+                entity: entity, relationship: relationship.name, destination: relationship.destination, table: table,
+                near: nearColumn, far: farColumn,
+                nearOrder: tables.column("Z_FOK_" + farColumn.dropFirst(2), of: table),
+                farOrder: tables.column("Z_FOK_" + nearColumn.dropFirst(2), of: table), isReflexive: isReflexive)
+        }
+        return nil
+    }
+}
+
+extension SourceModel {
+    /// An entity and its superentities, the entity first.
+    fileprivate func chain(of name: String) -> [Entity] {
+        var chain: [Entity] = []
+        var next: String? = name
+        while chain.count <= entities.count, let found = entities.first(where: { $0.name == next }) {
+            chain.append(found)
+            next = found.superentity
+        }
+        return chain
+    }
+
+    /// The parts of an attribute: their dotted names, and the names of which their columns are made. An attribute that
+    /// isn't composite is its only part.
+    fileprivate func parts(
+        of attribute: Attribute, prefix: String = "", within open: [String] = []
+    ) -> [(path: String, column: String)] {
+        let name = prefix + attribute.name
+        guard let composite = attribute.composite, let parts = composites[composite], !open.contains(composite) else {
+            return [(name, attribute.name)]
+        }
+        return parts.flatMap { self.parts(of: $0, prefix: name + ".", within: open + [composite]) }
+    }
+}

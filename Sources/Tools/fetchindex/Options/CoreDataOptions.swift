@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import FetchIndexCatalogues
+internal import FetchIndexPlatform
+
+/// The options for importing a store of Core Data.
+struct CoreDataOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "For a store of Core Data that doesn't contain its model: the app's model, such as App.xcdatamodeld.",
+            valueName: "file"), completion: .file())
+    var model: String?
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "An entity of a store of Core Data to leave out, with its subentities; may be repeated.",
+            valueName: "entity"))
+    var without: [String] = []
+    @Flag(help: "Print what would be taken over from a store of Core Data, and what not, and write nothing.")
+    var plan = false
+    @Flag(help: "Refuse a store of Core Data if anything of it can't be taken over.") var strict = false
+    @Flag(help: "Take a store of Core Data with another identifier as a later copy of the imported one.")
+    var sameIdentity = false
+    @Flag(help: "Read as many objects as possible of a damaged store of Core Data.") var salvage = false
+
+    private var flags: [(name: String, isOn: Bool)] {
+        [("plan", plan), ("strict", strict), ("same-identity", sameIdentity), ("salvage", salvage)]
+    }
+
+    var isEmpty: Bool { model == nil && without.isEmpty && !flags.contains(where: \.isOn) }
+
+    /// The start of an SQLite database, and the name of a table that every store of Core Data has.
+    private static let (magic, table) = ("SQLite format 3\0", "Z_PRIMARYKEY")
+    /// The tables' names are at the beginning of a database, or of its log.
+    private static let searchedLength = 16 << 20
+
+    /// Whether a file is a store of Core Data, whatever its name. The database isn't opened, because that would write
+    /// files beside it.
+    static func isStore(_ path: String) -> Bool {
+        guard let start = try? SmallFile.bytes(of: path, limit: magic.utf8.count), start.elementsEqual(magic.utf8)
+        else {
+            return false
+        }
+        return [path, path + "-wal"].contains { path in
+            let bytes = (try? SmallFile.bytes(of: path, limit: searchedLength)) ?? nil
+            return bytes?.contains(table.utf8) ?? false
+        }
+    }
+
+    /// Replaces this process by the program that imports stores of Core Data.
+    func run(_ store: String, _ file: String, entities: [String], replaceLimit: Int, isJSON: Bool) throws -> Never {
+        var arguments = ["import"] + (model.map { ["--model=\($0)"] } ?? [])
+        arguments += entities.map { "--entity=\($0)" } + without.map { "--without=\($0)" }
+        arguments += ["--replace-limit=\(replaceLimit)"]
+        arguments += (flags + [("json", isJSON)]).filter(\.isOn).map { "--" + $0.name }
+        try CompanionProgram(name: "fetchindex-coredata", purpose: "the program that reads files of Core Data").run(
+            arguments + ["--", store, file])
+    }
+}

@@ -1,0 +1,79 @@
+import FetchIndex
+import FetchIndexCoreDataFiles
+import FetchIndexModels
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// Stores of Core Data become stores of FetchIndex, object for object.
+@Suite struct StoreImportTests {
+    private let folder = TemporaryFolder()
+
+    private func container() throws -> PersistentContainer {
+        try PersistentContainer(temporaryWith: Model(entities: []))
+    }
+
+    private func expectContents(_ container: PersistentContainer, _ name: String) throws {
+        let found = try StoreFiles.contents(of: container).normalized.withoutAddedSides
+        let expected = try StoreFiles.expected(name).normalized
+        #expect(found.map(\.id) == expected.map(\.id))
+        for (found, expected) in zip(found, expected) { #expect(found == expected) }
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    @Test func allObjectsAndLinksComeBack() throws {
+        let container = try container()
+        let outcome = try container.importCoreDataStore(at: StoreFiles.store("Shop"))
+        let count = try StoreFiles.expected("Shop").count
+        #expect(outcome.counts.inserted == count && outcome.counts.changed == count)
+        try expectContents(container, "Shop")
+        #expect(
+            outcome.differences.map(\.description) == [
+                "changed: relationships that are their own inverses, which have two sides here (2): Person.friends, Person.spouse",
+                "changed: to-many relationships without an inverse, which get one (1): Person.notes",
+                "as bytes: transformable attributes (1): Person.archive",
+                "left out: transient attributes (1): Person.shown",
+            ])
+    }
+
+    /// The changes are in the log, which is read with the database, and neither is changed.
+    @Test func aLaterCopyWritesOnlyWhatDiffers() throws {
+        let container = try container()
+        try container.importCoreDataStore(at: StoreFiles.store("Shop"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: StoreFiles.folder.path).sorted()
+        let outcome = try container.importCoreDataStore(at: StoreFiles.store("Shop2"))
+        try expectContents(container, "Shop2")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: StoreFiles.folder.path).sorted() == names)
+        let before = Dictionary(uniqueKeysWithValues: try StoreFiles.expected("Shop").map { ($0.id, $0) })
+        let after = Dictionary(uniqueKeysWithValues: try StoreFiles.expected("Shop2").map { ($0.id, $0) })
+        #expect(outcome.counts.inserted == after.keys.count { before[$0] == nil })
+        #expect(outcome.counts.deleted == before.keys.count { after[$0] == nil })
+        let again = try container.importCoreDataStore(at: StoreFiles.store("Shop2"))
+        #expect(again.counts.changed == 0 && again.counts.unchanged == after.count && again.links.changed == 0)
+        #expect(again.commit == outcome.commit)
+    }
+
+    /// A number isn't given again, so objects that were deleted can't return.
+    @Test func anEarlierCopyIsRefused() throws {
+        let container = try container()
+        try container.importCoreDataStore(at: StoreFiles.store("Shop2"))
+        let error = #expect(throws: CoreDataFileError.self) {
+            try container.importCoreDataStore(at: StoreFiles.store("Shop"))
+        }
+        #expect(
+            error?.reason.hasSuffix("which was deleted since: import an earlier copy into another store") ?? false,
+            "\(error?.reason ?? "")")
+        try expectContents(container, "Shop2")
+    }
+
+    @Test func aStoreWithoutAModelNeedsTheApps() throws {
+        let container = try container()
+        let url = StoreFiles.store("ShopOld")
+        let error = #expect(throws: CoreDataFileError.self) { try container.importCoreDataStore(at: url) }
+        #expect(error?.reason == "the store does not contain its model, so the app's model is needed")
+        var options = CoreDataImportOptions()
+        options.model = StoreFiles.model
+        try container.importCoreDataStore(at: url, options: options)
+        try expectContents(container, "ShopOld")
+    }
+}
