@@ -85,6 +85,7 @@ public final class CoreDataStore {
         guard options.isStrict, let first = differences.first else { return }
         let others = differences.count - 1
         let more = others == 0 ? "" : "; kinds of other differences: \(others)"
-        throw CoreDataFileError(path: url.path, reason: "not all of it can be taken over: \(first)\(more)")
+        throw CoreDataFileError(
+            path: url.path, reason: "not all of it can be taken over: \(first)\(more)", remedy: .isStrict)
     }
 }

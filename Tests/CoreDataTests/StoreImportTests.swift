@@ -70,7 +70,7 @@ import Testing
         let container = try container()
         let url = StoreFiles.store("ShopOld")
         let error = #expect(throws: CoreDataFileError.self) { try container.importCoreDataStore(at: url) }
-        #expect(error?.reason == "the store does not contain its model, so the app's model is needed")
+        #expect(error?.reason == "the store does not contain its model, and the app's is not given")
         var options = CoreDataImportOptions()
         options.model = StoreFiles.model
         try container.importCoreDataStore(at: url, options: options)

@@ -43,7 +43,7 @@ final class StoreCopy {
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private static func damaged(_ path: String, _ reason: String) -> CoreDataFileError {
-        CoreDataFileError(path: path, reason: "the database is damaged: \(reason)")
+        CoreDataFileError(path: path, reason: "the database is damaged: \(reason)", remedy: .salvages)
     }
 
     /// The first defect that SQLite finds in tables; empty if it finds none.

@@ -36,8 +36,10 @@ struct StoreImport {
         self.places = places
     }
 
-    private static func refusal(of source: CoreDataStore, _ reason: String) -> CoreDataFileError {
-        CoreDataFileError(path: source.url.path, reason: reason)
+    private static func refusal(
+        of source: CoreDataStore, _ reason: String, _ remedy: CoreDataFileError.Remedy? = nil
+    ) -> CoreDataFileError {
+        CoreDataFileError(path: source.url.path, reason: reason, remedy: remedy)
     }
 
     private static func requireSameStore(_ source: CoreDataStore, in container: PersistentContainer) throws {
@@ -46,7 +48,8 @@ struct StoreImport {
         else { return }
         func name(_ identifier: UUID?) -> String { identifier?.uuidString ?? "without an identifier" }
         throw refusal(
-            of: source, "it is the store \(name(source.identifier)), but the imported one is \(name(known.identifier))")
+            of: source, "it is the store \(name(source.identifier)), but the imported one is \(name(known.identifier))",
+            .hasSameIdentity)
     }
 
     /// Writes all objects and links, and commits.
@@ -99,7 +102,8 @@ struct StoreImport {
         let most = source.options.mostDeleted
         guard gone * 100 <= all * most else {
             throw Self.refusal(
-                of: source, "it lacks \(gone) of \(all) stored objects, more than \(most) per cent")
+                of: source, "it lacks \(gone) of \(all) stored objects, more than \(most) per cent",
+                .mostDeleted)
         }
         for (table, numbers) in zip(tables, missing) { try writer.delete(numbers, of: table) }
     }

@@ -28,7 +28,8 @@ struct StoreModel {
             chosen = whole
         } else {
             throw CoreDataFileError(
-                path: copy.path, reason: "the store does not contain its model, so the app's model is needed")
+                path: copy.path, reason: "the store does not contain its model, and the app's is not given",
+                remedy: .model)
         }
         try choose(options, path: copy.path)
     }

@@ -54,8 +54,21 @@ enum Main {
             Output.errorLines("fetchindex-coredata: " + CoreDataTool.message(for: error))
             return 2
         default:
-            Output.error("\(error)")
+            Output.error("\(error)" + ((error as? CoreDataFileError)?.remedy?.hint ?? ""))
             return 1
+        }
+    }
+}
+
+extension CoreDataFileError.Remedy {
+    /// The option of `fetchindex import`, as the end of a sentence.
+    fileprivate var hint: String {
+        switch self {
+        case .model: "; --model App.xcdatamodeld names it"
+        case .mostDeleted: "; --replace-limit allows more"
+        case .isStrict: "; without --strict it is imported"
+        case .hasSameIdentity: "; --same-identity takes it as a later copy"
+        case .salvages: "; `fetchindex import --salvage` reads what it can"
         }
     }
 }

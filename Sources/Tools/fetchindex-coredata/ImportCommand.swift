@@ -107,8 +107,10 @@ private struct Report: Encodable {
             "\(Numbers.grouped(counts.inserted)) inserted, \(Numbers.grouped(counts.updated)) updated, "
                 + "\(Numbers.grouped(counts.unchanged)) unchanged, \(Numbers.grouped(counts.deleted)) deleted"
         }
+        let others = [links.inserted, links.updated, links.unchanged, links.deleted]
+        let links = others.allSatisfy { $0 == 0 } ? "" : "links of many-to-many relationships: \(list(self.links)); "
         return
             "\(Numbers.count(count, "object")) in \(Numbers.duration(milliseconds: milliseconds)): \(list(objects)); "
-            + "links of many-to-many relationships: \(list(links)); commit \(commit)"
+            + "\(links)commit \(commit)"
     }
 }

@@ -1,0 +1,107 @@
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// `import` of stores of Core Data.
+@Suite struct CoreDataStoreTests {
+    private let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    private static let stores = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../CoreDataTests/Stores").standardizedFileURL
+
+    /// Copies a store under a name that doesn't say what it is.
+    private func copy(_ name: String, to file: String = "app.data") throws -> String {
+        let path = tool.folder.path + "/" + file
+        for suffix in ["", "-wal"] {
+            let source = Self.stores.path + "/\(name).sqlite\(suffix)"
+            try? FileManager.default.removeItem(atPath: path + suffix)
+            guard FileManager.default.fileExists(atPath: source) else { continue }
+            try FileManager.default.copyItem(atPath: source, toPath: path + suffix)
+        }
+        return path
+    }
+
+    @Test func oneCommandBringsAStore() throws {
+        let file = try copy("Shop")
+        let result = try tool.run("import", tool.store, file)
+        #expect(result.status == 0, "\(result.error)")
+        #expect(
+            result.output.contains(": 148 inserted, 0 updated, 0 unchanged, 0 deleted; links of"), "\(result.output)")
+        #expect(result.error.contains("fetchindex: left out: transient attributes (1): Person.shown\n"))
+        // The large values are not beside this copy.
+        #expect(result.error.contains("values whose files beside the store are missing"))
+        let sections = try tool.run(
+            "fetch", tool.store, "--entity", "Item", "--section", "shelf.place", "--sort", "shelf.place,title",
+            "--cache",
+            "shelves", "--output", "json")
+        #expect(sections.status == 0, "\(sections.error)")
+        let later = try tool.run("import", tool.store, try copy("Shop2"), "--output", "json")
+        let objects = later["objects"] as? [String: Any]
+        #expect(objects?["inserted"] as? Int ?? 0 > 0 && objects?["deleted"] as? Int ?? 0 > 0, "\(later.output)")
+        #expect((later["differences"] as? [[String: Any]])?.first?["kind"] as? String == "changed")
+        let changes = try tool.run("changes", tool.store, "--cache", "shelves")
+        #expect(changes.output.hasPrefix("caughtUp"), "\(changes.output) \(changes.error)")
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    @Test func aPlanAndARefusedImportMakeNoStore() throws {
+        let file = try copy("Shop")
+        let plan = try tool.run("import", tool.store, file, "--plan", "--entity", "Shelf", "--without", "Special")
+        #expect(plan.status == 0, "\(plan.error)")
+        #expect(
+            plan.output
+                == "Shelf: 15 objects\nleft out: relationships to entities that are left out (1): Shelf.items\nnothing was written\n",
+            "\(plan.output)")
+        let strict = try tool.run("import", tool.store, file, "--strict")
+        #expect(strict.status == 1)
+        #expect(
+            strict.error.hasPrefix("fetchindex: \(file): not all of it can be taken over: ")
+                && strict.error.split(separator: "\n").count == 1, "\(strict.error)")
+        let old = try tool.run("import", tool.store, try copy("ShopOld"))
+        #expect(
+            old.error
+                == "fetchindex: \(file): the store does not contain its model, and the app's is not given; --model App.xcdatamodeld names it\n",
+            "\(old.error)")
+        #expect(!FileManager.default.fileExists(atPath: tool.store))
+        let model = Self.stores.appendingPathComponent("Shop.xcdatamodeld").path
+        #expect(try tool.run("import", tool.store, file, "--model", model).status == 0)
+    }
+
+    @Test func optionsOfOtherFilesAreRefused() throws {
+        let file = try copy("Shop")
+        for options in [["--key", "id"], ["--replace"], ["--types", "*:string"], ["--dry-run"], ["--skip-bad-rows"]] {
+            let result = try tool.run(["import", tool.store, file] + options)
+            #expect(result.status == 2, "\(options)")
+            #expect(result.error.contains("A store of Core Data is imported with its own model"), "\(result.error)")
+        }
+        let rows = try tool.file("rows.csv", "a\n1\n")
+        for options in [
+            ["--plan"], ["--strict"], ["--without", "A"], ["--salvage"], ["--same-identity"], ["--model", "a"],
+        ] {
+            let result = try tool.run(["import", tool.store, rows, "--entity", "A"] + options)
+            #expect(result.status == 2 && result.error.contains("are for one store of Core Data"), "\(result.error)")
+        }
+        #expect(try tool.run("import", tool.store, rows).error.contains("--entity needs a name."))
+        let two = try tool.run("import", tool.store, rows, "--entity", "A", "--entity", "B")
+        #expect(two.status == 2 && two.error.contains("--entity can be given once."))
+        // A table of the database by name is an ordinary import.
+        let table = try tool.run(
+            "import", tool.store, try copy("Shop", to: "a.sqlite"), "--table", "ZLABEL", "--entity", "Row")
+        #expect(table.status == 0 && table.output.contains("17 inserted"), "\(table.error)")
+    }
+
+    @Test func aDamagedStoreIsRefusedUnlessItIsSalvaged() throws {
+        let file = try copy("Shop")
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: file)))
+        bytes[4096 * 2 + 3] ^= 0x40
+        bytes[4096 * 2 + 4] ^= 0x40
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        let refused = try tool.run("import", tool.store, file)
+        #expect(refused.status == 1)
+        #expect(
+            refused.error.contains("the database is damaged: ") && refused.error.contains("--salvage"),
+            "\(refused.error)")
+    }
+}
