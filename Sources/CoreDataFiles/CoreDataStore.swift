@@ -18,6 +18,9 @@ public struct CoreDataImportOptions: Sendable {
     /// Whether the copy is a later one of the imported store although its identifier is another.
     public var hasSameIdentity = false
 
+    /// Whether transformable attributes whose values are archives of plain Foundation types, and SwiftData's lists of
+    /// structures, become texts of JSON.
+    public var decodesArchives = false
     /// Whether as many objects as possible of a damaged store are read.
     public var salvages = false
 
@@ -48,18 +51,19 @@ public final class CoreDataStore {
         var source = try StoreModel(of: copy, tables, options)
         try source.dropBrokenConstraints(tables, in: copy)
         var found = DifferenceList()
+        var undecodable: Set<ObjectReader.Declared> = []
         // Which side of a relationship has its links depends on whether it's optional, so the objects are read again
         // after a property became optional.
         while true {
+            if options.decodesArchives { source.decode(except: undecodable) }
             let converter = try ModelConverter(source.chosen)
             let schema = StoreSchema(source.whole, converter, tables)
             let reader = try ObjectReader(copy, schema, converter.model)
             try reader.survey()
             found.add(reader.lacks.differences)
-            if !reader.lacking.isEmpty {
-                source.makeOptional(reader.lacking)
-                continue
-            }
+            undecodable.formUnion(reader.undecodable)
+            source.makeOptional(reader.lacking)
+            if !reader.lacking.isEmpty || !reader.undecodable.isEmpty { continue }
             var told = DifferenceList()
             if copy.lacksLog {
                 told.note(

@@ -17,6 +17,8 @@ struct StoreFiles {
         let id: String
         var values: [String: String?]
         var related: [String: [String]]
+        /// The texts of archived values, if these are decoded.
+        var decoded: [String: String]?
     }
 
     static func expected(_ name: String) throws -> [Expected] {
@@ -82,6 +84,16 @@ extension [StoreFiles.Expected] {
             }
             return line
         }.sorted { $0.id < $1.id }
+    }
+
+    /// With the decoded values, or without them.
+    func decoding(_ decodes: Bool) -> [StoreFiles.Expected] {
+        map { line in
+            var line = line
+            if decodes { line.values.merge((line.decoded ?? [:]).mapValues { $0 }) { $1 } }
+            line.decoded = nil
+            return line
+        }
     }
 
     /// Without the relationships that the model has not, which were added as other sides.

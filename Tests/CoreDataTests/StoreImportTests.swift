@@ -13,9 +13,11 @@ import Testing
         try PersistentContainer(temporaryWith: Model(entities: []))
     }
 
-    private func expectContents(_ container: PersistentContainer, _ name: String) throws {
+    private func expectContents(
+        _ container: PersistentContainer, _ name: String, decoding decodes: Bool = false
+    ) throws {
         let found = try StoreFiles.contents(of: container).normalized.withoutAddedSides
-        let expected = try StoreFiles.expected(name).normalized
+        let expected = try StoreFiles.expected(name).normalized.decoding(decodes)
         #expect(found.map(\.id) == expected.map(\.id))
         for (found, expected) in zip(found, expected) { #expect(found == expected) }
         #expect(try container.check { _, _ in } == [])
@@ -75,5 +77,24 @@ import Testing
         options.model = StoreFiles.model
         try container.importCoreDataStore(at: url, options: options)
         try expectContents(container, "ShopOld")
+    }
+
+    /// Lists, dictionaries, texts and numbers become texts of JSON, if all values of the attribute can.
+    @Test func archivedValuesCanBecomeJSON() throws {
+        var options = CoreDataImportOptions()
+        options.decodesArchives = true
+        let container = try container()
+        let outcome = try container.importCoreDataStore(at: StoreFiles.store("Shop"), options: options)
+        #expect(!outcome.differences.contains { $0.kind == .asBytes })
+        try expectContents(container, "Shop", decoding: true)
+        let store = try ChangedStore()
+        try store.run("UPDATE ZPERSON SET ZARCHIVE = x'00' WHERE Z_PK = 1; UPDATE ZPERSON SET ZLINES = NULL")
+        let other = try self.container()
+        let kept = try other.importCoreDataStore(at: store.url, options: options).differences
+        #expect(kept.contains { $0.description == "as bytes: transformable attributes (1): Person.archive" })
+        #expect(!kept.contains { $0.what.hasPrefix("required properties") })
+        let types = try other.model().entity(named: "Person")?.attributes.map { ($0.name, $0.type) } ?? []
+        #expect(types.first { $0.0 == "archive" }?.1 == .data)
+        #expect(types.first { $0.0 == "address.lines" }?.1 == .string)
     }
 }

@@ -112,7 +112,16 @@ def compile_model(path):
                 common["NSIsOptional"] = True
             if yes(child, "transient"):
                 common["NSIsTransient"] = True
-            if child.tag == "attribute":
+            if child.get("attributeType") == "Composite":
+                parts = [archive.object(
+                    "NSAttributeDescription", NSPropertyName=archive.add(part.get("name")), NSFlagsKey=0, _P=0,
+                    NSRenamingIdentifier=archive.add(part.get("name")), NSIsOptional=yes(part, "optional"),
+                    NSAttributeType=TYPES[part.get("attributeType")], NSDefaultValue=archive.add(None))
+                    for part in root.find(f"composite[@name='{child.get('compositeName')}']")]
+                archive.object(
+                    "NSCompositeAttributeDescription", place, NSAttributeType=2100, NSCompositeElements=archive.array(parts),
+                    NSFlagsKey=0, NSDefaultValue=archive.add(None), **common)
+            elif child.tag == "attribute":
                 rules = [child.get(k) for k in ("minValueString", "maxValueString") if child.get(k)]
                 if rules:
                     common["NSValidationPredicates"] = archive.array(

@@ -30,7 +30,9 @@ TABLES = {
     "ZTHING": "ZSTATE INTEGER, ZSTATE2 INTEGER, ZISOPEN INTEGER, ZSHELF INTEGER, ZMADE TIMESTAMP, ZPRICE DECIMAL, ZHOURS FLOAT, "
               "ZWEIGHT FLOAT, ZTITLE VARCHAR, ZSTATE1 VARCHAR, ZTITLE1 VARCHAR, ZPICTURE BLOB",
     "ZLABEL": "ZWORD VARCHAR",
-    "ZPERSON": "ZCARD INTEGER, ZSPOUSE INTEGER, ZNAME VARCHAR, ZPAGE VARCHAR, ZID BLOB, ZARCHIVE BLOB",
+    # The part "name" of the composite attribute "address" precedes the attribute "name".
+    "ZPERSON": "ZMOOD INTEGER, ZCARD INTEGER, ZSPOUSE INTEGER, ZNAME VARCHAR, ZNAME1 VARCHAR, ZPAGE VARCHAR, ZID BLOB, ZLINES BLOB, "
+               "ZARCHIVE BLOB",
     "ZCARD": "ZNUMBER INTEGER, ZOWNER INTEGER",
     # Person.notes has no inverse, so its links are in the destination's table.
     "ZNOTE": "Z4NOTES INTEGER, Z_FOK_4NOTES INTEGER, ZTEXT VARCHAR",
@@ -51,6 +53,8 @@ class Shop:
 
     def __init__(self, rng):
         self.rng = rng
+        # The JSON of the archives.
+        self.decoded = {}
         self.objects = {name: {} for name in NUMBERS}
         self.next = {name: 1 for name in NUMBERS}
         self.links = {name: {} for name in ("likes", "sold", "labels", "friends")}
@@ -92,7 +96,42 @@ class Shop:
                 "Shelf": {"place": self.text()}, "Card": {"number": number},
                 "Person": {"id": uuid.UUID(int=rng.getrandbits(128)), "name": self.text(),
                            "page": maybe(f"https://example.org/{rng.randint(0, 9)}"),
-                           "archive": maybe(b"bplist00" + bytes([rng.randrange(256)]))}}[entity]
+                           "archive": maybe(self.archive()), "mood": maybe(rng.randint(0, 3)), "address.name": maybe(self.text()),
+                           "address.lines": maybe(self.lines_of_address())}}[entity]
+
+    def lines_of_address(self):
+        """A list of structures as SwiftData writes it: JSON whose members are in no fixed order."""
+        lines = []
+        for number in range(self.rng.randint(0, 3)):
+            members = [("line", self.rng.choice(["a", "ä/b"])), ("number", number), ("open", self.rng.random() < 0.5)]
+            self.rng.shuffle(members)
+            lines.append(dict(members))
+        return json.dumps(lines, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def archive(self):
+        """A keyed archive of plain values, or another one."""
+        archive = MODELS["Archive"]()
+        root = archive.reserve()
+
+        def add(value):
+            if isinstance(value, dict):
+                return archive.object("NSDictionary", **{
+                    "NS.keys": [archive.add(key) for key in value], "NS.objects": [add(v) for v in value.values()]})
+            # A tuple is a set, whose elements have no order.
+            if isinstance(value, (list, tuple)):
+                return archive.object("NSArray" if isinstance(value, list) else "NSSet", **{"NS.objects": [add(v) for v in value]})
+            if isinstance(value, uuid.UUID):
+                return archive.object("NSUUID", **{"NS.uuidbytes": value.bytes})
+            return archive.add(value)
+
+        plain, shown = self.rng.choice([
+            ({"b": [1, 2.5, "x", True], "a": {"": "ä"}}, '{"a":{"":"ä"},"b":[1,2.5,"x",true]}'), ([[], {}], "[[],{}]"),
+            (("z", "y"), '["y","z"]'), ([uuid.UUID(int=5), b"\x01\xff"], '["00000000-0000-0000-0000-000000000005","01ff"]')])
+        archive.objects[root.data] = archive.objects[add(plain).data]
+        document = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": root}, "$objects": archive.objects}
+        made = MODELS["plistlib"].dumps(document, fmt=MODELS["plistlib"].FMT_BINARY, sort_keys=False)
+        self.decoded[made] = shown
+        return made
 
     def add(self, entity):
         root = self.root(entity)
@@ -186,6 +225,8 @@ class Shop:
             columns = {"Title": "ZTITLE1", "STATE": "ZSTATE2", "notes": "Z4NOTES", "notes order": "Z_FOK_4NOTES", "above order": "Z_FOK_ABOVE"}
             if entity == "Service":
                 columns["state"] = "ZSTATE1"
+            if entity == "Person":
+                columns |= {"name": "ZNAME1", "address.name": "ZNAME", "address.lines": "ZLINES"}
             for name, value in own.items():
                 if isinstance(value, uuid.UUID):
                     value = value.bytes
@@ -295,7 +336,14 @@ class Shop:
                     related["friends"] = sorted({f"Person/p{b if a == key else a}" for a, b in self.links["friends"] if key in (a, b)})
                     # A note without a position is the last one.
                     related["notes"] = ordered((o["notes order"] or 1e9, k, f"Note/p{k}") for k, o in self.objects["Note"].items() if o["notes"] == key)
-                yield json.dumps({"id": f"{entity}/p{key}", "values": values, "related": related}, ensure_ascii=False)
+                line = {"id": f"{entity}/p{key}", "values": values, "related": related}
+                if own.get("archive"):
+                    line["decoded"] = {"archive": self.decoded[own["archive"]]}
+                if own.get("address.lines"):
+                    sorted_lines = json.dumps(json.loads(own["address.lines"]), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+                    line.setdefault("decoded", {})["address.lines"] = sorted_lines
+                    values["address.lines"] = sorted_lines.encode().hex()
+                yield json.dumps(line, ensure_ascii=False)
 
     @staticmethod
     def shown(name, value):

@@ -20,14 +20,20 @@ struct KeyedArchive {
         self.objects = objects
     }
 
+    /// The first value. Throws `Malformed` if it's missing.
+    func rootValue() throws -> Value {
+        guard let top = list.member("$top", of: list.top), let place = list.member("root", of: top) else {
+            throw Malformed(reason: "the archive has no first object")
+        }
+        return value(of: place)
+    }
+
     /// The first object. Throws `Malformed` if it's missing.
     func root() throws -> Object {
-        if let top = list.member("$top", of: list.top), let place = list.member("root", of: top),
-            case .object(let object) = value(of: place)
-        {
-            return object
+        guard case .object(let object) = try rootValue() else {
+            throw Malformed(reason: "the archive has no first object")
         }
-        throw Malformed(reason: "the archive has no first object")
+        return object
     }
 
     enum Value {
@@ -100,7 +106,10 @@ struct KeyedArchive {
         var elements: [Value] { (object("values") ?? self).list("NS.objects") }
 
         /// The keys of a member that is a dictionary.
-        func keys(_ key: String) -> [Value] { object(key)?.list("NS.keys") ?? [] }
+        func keys(_ key: String) -> [Value] { object(key)?.dictionaryKeys ?? [] }
+
+        /// The keys, if the object is a dictionary.
+        var dictionaryKeys: [Value] { list("NS.keys") }
 
         private func list(_ key: String) -> [Value] {
             guard let place = archive.list.member(key, of: reference), case .array(let references) = archive.list[place]

@@ -100,11 +100,9 @@ struct ModelConverter {
 
     // MARK: Attributes
 
-    /// `prefix` and `formerPrefix` precede the names of a composite attribute's parts, `open` are the composite types of
-    /// which the attribute is a part.
+    /// `prefix` and `formerPrefix` precede the names of a composite attribute's parts.
     private mutating func attribute(
-        _ attribute: SourceModel.Attribute, of entity: String, prefix: String = "", formerPrefix: String = "",
-        within open: [String] = []
+        _ attribute: SourceModel.Attribute, of entity: String, prefix: String = "", formerPrefix: String = ""
     ) -> [AttributeDescription] {
         let name = prefix + attribute.name
         let former = formerPrefix + (attribute.formerName ?? attribute.name)
@@ -113,10 +111,15 @@ struct ModelConverter {
             note(.leftOut, "transient attributes", title)
             return []
         }
-        if let composite = attribute.composite, let parts = source.composites[composite], !open.contains(composite) {
-            return parts.flatMap {
-                self.attribute(
-                    $0, of: entity, prefix: name + ".", formerPrefix: former + ".", within: open + [composite])
+        if attribute.isOnlyPart {
+            var part = attribute.parts[0]
+            part.formerName = attribute.formerName
+            part.isOptional = part.isOptional || attribute.isOptional
+            return self.attribute(part, of: entity, prefix: prefix, formerPrefix: formerPrefix)
+        }
+        if !attribute.parts.isEmpty {
+            return attribute.parts.flatMap {
+                self.attribute($0, of: entity, prefix: name + ".", formerPrefix: former + ".")
             }
         }
         guard let type = Self.type(attribute.type) else {

@@ -14,7 +14,7 @@ extension SourceModel {
         var left = Self.mostProperties
         for object in root.elements("NSEntities").objects {
             let entity = try Entity(object)
-            left -= 1 + entity.attributes.count + entity.relationships.count
+            left -= 1 + entity.attributes.reduce(0) { $0 + $1.size } + entity.relationships.count
             if left < 0 { throw KeyedArchive.Malformed(reason: "it has more than \(Self.mostProperties) properties") }
             entities.append(entity)
         }
@@ -128,9 +128,23 @@ extension SourceModel.Attribute {
         800: "Boolean", 900: "Date", 1000: "Binary", 1100: "UUID", 1200: "URI", 1800: "Transformable",
     ]
 
-    fileprivate init(_ object: KeyedArchive.Object) throws {
+    /// Composite attributes can't be nested deeper, nor have more parts: parts may be shared.
+    private static let (mostLevels, mostParts) = (8, 4096)
+
+    /// The number of attributes that it is.
+    fileprivate var size: Int { parts.reduce(1) { $0 + $1.size } }
+
+    fileprivate init(_ object: KeyedArchive.Object, level: Int = 0) throws {
         name = try object.name("NSPropertyName")
         type = Self.types[object.integer("NSAttributeType")]
+        if level < Self.mostLevels {
+            for element in object.elements("NSCompositeElements").objects {
+                parts.append(try Self(element, level: level + 1))
+                guard size <= Self.mostParts else {
+                    throw KeyedArchive.Malformed(reason: "\(name) has more than \(Self.mostParts) parts")
+                }
+            }
+        }
         isOptional = object.flag("NSIsOptional")
         isTransient = object.flag("NSIsTransient")
         isIndexed = object.flag("NSIsIndexed")

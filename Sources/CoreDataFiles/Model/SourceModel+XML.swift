@@ -6,6 +6,7 @@ extension SourceModel {
         guard root.name == "model" else {
             throw XMLTree.Malformed(reason: "line \(root.line): expected the element model, found \(root.name)")
         }
+        var composites: [String: [Attribute]] = [:]
         for element in root.children {
             switch element.name {
             case "entity": entities.append(try Entity(element))
@@ -23,19 +24,33 @@ extension SourceModel {
             default: break
             }
         }
-        for entity in entities.indices { resolveComposites(of: &entities[entity].attributes) }
-        for name in composites.keys.sorted() {
-            guard var parts = composites[name] else { continue }
-            resolveComposites(of: &parts)
-            composites[name] = parts
+        var left = Self.mostParts
+        for entity in entities.indices {
+            for place in entities[entity].attributes.indices {
+                try Self.addParts(to: &entities[entity].attributes[place], composites, within: [], &left)
+            }
         }
     }
 
-    /// Finds the composite types of attributes. An attribute names its type, whatever that XML attribute is called.
-    private func resolveComposites(of attributes: inout [Attribute]) {
-        for (index, attribute) in attributes.enumerated() where attribute.type == "Composite" {
-            let given = attribute.composite?.split(separator: "\n").map(String.init) ?? []
-            attributes[index].composite = given.first { composites[$0] != nil }
+    /// The maximum number of parts of composite attributes: types within types could make a small file a large model.
+    private static let mostParts = 1 << 16
+
+    /// Adds the parts of a composite attribute. It names its type, whatever that XML attribute is called. `open` are the
+    /// types of which it is a part.
+    private static func addParts(
+        to attribute: inout Attribute, _ composites: [String: [Attribute]], within open: [String], _ left: inout Int
+    ) throws {
+        guard attribute.type == "Composite",
+            let type = attribute.typeNames.first(where: { composites[$0] != nil }), !open.contains(type)
+        else { return }
+        for part in composites[type] ?? [] {
+            left -= 1
+            if left < 0 {
+                throw XMLTree.Malformed(reason: "its composite attributes have more than \(mostParts) parts")
+            }
+            var part = part
+            try addParts(to: &part, composites, within: open + [type], &left)
+            attribute.parts.append(part)
         }
     }
 }
@@ -120,7 +135,7 @@ extension SourceModel.Attribute {
         if element.flag("derived") { derivation = given["derivationExpression"] ?? "" }
         isIndexed = element.flag("indexed")
         isExternal = element.flag("allowsExternalBinaryDataStorage")
-        if type == "Composite" { composite = given.values.sorted().joined(separator: "\n") }
+        if type == "Composite" { typeNames = given.values.sorted() }
         let validations = [
             "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "regularExpressionString",
         ]

@@ -20,8 +20,14 @@ struct SourceModel {
         var rules: [String] = []
         /// Whether large values are kept in files beside the store.
         var isExternal = false
-        /// The name of the composite type of which the attribute is one; nil for others.
-        var composite: String?
+        /// In XML, texts one of which is the name of a composite attribute's type.
+        var typeNames: [String] = []
+        /// The parts of a composite attribute; empty for others. SwiftData declares Codable structures and enumerations so.
+        var parts: [Attribute] = []
+
+        /// Whether the attribute is composite only in form: SwiftData gives an enumeration with raw values one part of its
+        /// own name.
+        var isOnlyPart: Bool { parts.count == 1 && parts[0].name == name && parts[0].parts.isEmpty }
     }
 
     struct Relationship {
@@ -69,8 +75,6 @@ struct SourceModel {
     }
 
     var entities: [Entity] = []
-    /// The attributes of composite types, by the types' names.
-    var composites: [String: [Attribute]] = [:]
     var requests: [Request] = []
     var configurations: [String] = []
 }

@@ -33,6 +33,11 @@ extension ObjectReader {
                 return .null
             }
             return row.text(index).flatMap { Value($0, as: .decimal) }.flatMap(storable) ?? misfit()
+        case (.string, .bytes) where column.isDecoded, (.string, .text) where column.isDecoded:
+            if let text = row.bytes(index).flatMap(SortedJSON.text) { return .string(text) }
+            undecodable.insert(Declared(entity: schema.places[object.place].entity, property: attribute))
+            // The objects are read again then.
+            return .string("")
         case (.string, .text): return row.text(index).map { .string($0) } ?? .null
         case (.url, .text): return row.text(index).flatMap { Value($0, as: .url) } ?? misfit()
         case (.uuid, .text): return row.text(index).flatMap { Value($0, as: .uuid) } ?? misfit()
@@ -41,7 +46,8 @@ extension ObjectReader {
             return .uuid(bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
         case (.data, .text), (.data, .bytes):
             guard let bytes = row.bytes(index) else { return misfit() }
-            return column.isExternal ? large(bytes, title) : .data(Data(bytes))
+            if column.isExternal { return large(bytes, title) }
+            return .data(Data(column.mayBeJSON && !notes ? SortedJSON.sorted(bytes) : bytes))
         default: return misfit()
         }
     }

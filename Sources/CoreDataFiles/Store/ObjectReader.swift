@@ -19,6 +19,8 @@ final class ObjectReader {
     /// Required properties that objects lack.
     private(set) var lacking: Set<Declared> = []
     private(set) var lacks = DifferenceList()
+    /// Attributes with values that can't be decoded.
+    var undecodable: Set<Declared> = []
 
     struct Declared: Hashable {
         let entity: String

@@ -79,19 +79,33 @@ struct StoreModel {
         if chosen.entities.isEmpty { throw CoreDataFileError(path: path, reason: "all of its entities are left out") }
     }
 
+    // MARK: Archives
+
+    /// Makes transformable attributes, and SwiftData's lists of structures, texts of JSON, except those whose values
+    /// can't be decoded.
+    mutating func decode(except undecodable: Set<ObjectReader.Declared>) {
+        for entity in chosen.entities.indices {
+            let name = chosen.entities[entity].name
+            let kept = Set(undecodable.filter { whole.isEntity($0.entity, name) }.map(\.property))
+            for place in chosen.entities[entity].attributes.indices {
+                let original = whole.entities.first { $0.name == name }?.attributes.first {
+                    $0.name == chosen.entities[entity].attributes[place].name
+                }
+                if let original {
+                    chosen.entities[entity].attributes[place].setTypes(of: original, except: kept)
+                }
+            }
+        }
+    }
+
     // MARK: Broken rules
 
     /// Makes properties optional, because objects lack them.
     mutating func makeOptional(_ properties: Set<ObjectReader.Declared>) {
         for property in properties {
-            // A part of a composite attribute is optional wherever its type occurs.
             let names = property.property.split(separator: ".").map(String.init)
             for entity in chosen.entities.indices where whole.isEntity(property.entity, chosen.entities[entity].name) {
-                for place in chosen.entities[entity].attributes.indices
-                where chosen.entities[entity].attributes[place].name == names.first {
-                    chosen.entities[entity].attributes[place].isOptional = true
-                    makeOptional(names.dropFirst(), of: chosen.entities[entity].attributes[place].composite)
-                }
+                Self.makeOptional(names[...], among: &chosen.entities[entity].attributes)
                 for place in chosen.entities[entity].relationships.indices
                 where chosen.entities[entity].relationships[place].name == property.property {
                     chosen.entities[entity].relationships[place].isOptional = true
@@ -100,13 +114,12 @@ struct StoreModel {
         }
     }
 
-    private mutating func makeOptional(_ names: ArraySlice<String>, of composite: String?) {
-        guard let composite, let name = names.first, var parts = chosen.composites[composite] else { return }
-        for place in parts.indices where parts[place].name == name {
-            parts[place].isOptional = true
-            makeOptional(names.dropFirst(), of: parts[place].composite)
+    /// Makes an attribute optional, or a part of a composite one, by its names.
+    private static func makeOptional(_ names: ArraySlice<String>, among attributes: inout [SourceModel.Attribute]) {
+        for place in attributes.indices where attributes[place].name == names.first {
+            attributes[place].isOptional = true
+            makeOptional(names.dropFirst(), among: &attributes[place].parts)
         }
-        chosen.composites[composite] = parts
     }
 
     /// Removes the uniqueness of values that occur twice, or that are too long for it.
@@ -167,6 +180,39 @@ extension StoreSchema {
                 return "uniqueness of values of more than \(Self.greatestUnique) bytes, which is dropped"
             }
             return nil
+        }
+    }
+}
+
+extension SourceModel.Attribute {
+    /// Whether values can be archives or JSON: of a transformable attribute, or of data in a composite one.
+    fileprivate func isArchive(inComposite: Bool) -> Bool {
+        type == "Transformable" || inComposite && type == "Binary" && !isExternal
+    }
+
+    /// Whether the attribute or its part of a name in the converted model is decodable.
+    func isDecodable(_ name: String) -> Bool {
+        func find(_ attribute: Self, _ prefix: String, _ inComposite: Bool) -> Bool {
+            let own = prefix + attribute.name
+            if attribute.parts.isEmpty { return own == name && attribute.isArchive(inComposite: inComposite) }
+            if attribute.isOnlyPart { return own == name && attribute.parts[0].isArchive(inComposite: true) }
+            return attribute.parts.contains { find($0, own + ".", true) }
+        }
+        return find(self, "", false)
+    }
+
+    /// Makes decodable attributes texts, except those with these names in the converted model.
+    fileprivate mutating func setTypes(
+        of original: Self, except kept: Set<String>, prefix: String = "", inComposite: Bool = false
+    ) {
+        let own = prefix + name
+        if original.parts.isEmpty {
+            if original.isArchive(inComposite: inComposite) { type = kept.contains(own) ? original.type : "String" }
+            return
+        }
+        let inner = isOnlyPart ? prefix : own + "."
+        for place in parts.indices where original.parts.indices.contains(place) {
+            parts[place].setTypes(of: original.parts[place], except: kept, prefix: inner, inComposite: true)
         }
     }
 }

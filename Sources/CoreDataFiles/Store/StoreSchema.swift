@@ -22,6 +22,10 @@ struct StoreSchema {
         let name: String
         let type: ValueType
         let isExternal: Bool
+        /// Whether values may be JSON: SwiftData writes lists of structures so.
+        let mayBeJSON: Bool
+        /// Whether values become JSON texts.
+        let isDecoded: Bool
     }
 
     struct ReferenceColumn {
@@ -131,7 +135,9 @@ struct StoreSchema {
             else { continue }
             if let name = tables.column(columns["\(owner)|\(attribute.name)"], of: place.table) {
                 place.attributes[attribute.name] = AttributeColumn(
-                    name: name, type: attribute.type, isExternal: declared.isExternal)
+                    name: name, type: attribute.type, isExternal: declared.isExternal,
+                    mayBeJSON: !declared.parts.isEmpty && attribute.type == .data,
+                    isDecoded: attribute.type == .string && declared.isDecodable(attribute.name))
             } else {
                 missingProperties.append("\(converted.name).\(attribute.name)")
             }
@@ -227,13 +233,9 @@ extension SourceModel {
 
     /// The parts of an attribute: their dotted names, and the names of which their columns are made. An attribute that
     /// isn't composite is its only part.
-    fileprivate func parts(
-        of attribute: Attribute, prefix: String = "", within open: [String] = []
-    ) -> [(path: String, column: String)] {
+    fileprivate func parts(of attribute: Attribute, prefix: String = "") -> [(path: String, column: String)] {
         let name = prefix + attribute.name
-        guard let composite = attribute.composite, let parts = composites[composite], !open.contains(composite) else {
-            return [(name, attribute.name)]
-        }
-        return parts.flatMap { self.parts(of: $0, prefix: name + ".", within: open + [composite]) }
+        if attribute.parts.isEmpty || attribute.isOnlyPart { return [(name, attribute.name)] }
+        return attribute.parts.flatMap { self.parts(of: $0, prefix: name + ".") }
     }
 }

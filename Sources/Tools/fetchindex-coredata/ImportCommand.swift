@@ -19,6 +19,7 @@ struct ImportCommand: ParsableCommand {
     @Flag var strict = false
     @Flag var sameIdentity = false
     @Flag var salvage = false
+    @Flag var decode = false
     @Flag var json = false
 
     func run() throws {
@@ -31,6 +32,7 @@ struct ImportCommand: ParsableCommand {
         options.isStrict = strict
         options.hasSameIdentity = sameIdentity
         options.salvages = salvage
+        options.decodesArchives = decode
         let source = try CoreDataStore(contentsOf: URL(fileURLWithPath: file), options: options)
         if plan { return try printPlan(source) }
         // A strict import that is refused makes no store.

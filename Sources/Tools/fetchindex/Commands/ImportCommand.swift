@@ -132,7 +132,8 @@ struct ImportCommand: ParsableCommand {
         }
         if !coreData.isEmpty {
             throw ValidationError(
-                "--model, --without, --plan, --strict, --same-identity and --salvage are for one store of Core Data.")
+                "--model, --without, --plan, --strict, --same-identity, --salvage and --decode are for one store of Core Data."
+            )
         }
         if files.count(where: { $0 == CatalogueInput.standardInput }) > 1 {
             throw ValidationError("Standard input can be read only once.")

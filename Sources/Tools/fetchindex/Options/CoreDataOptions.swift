@@ -22,8 +22,14 @@ struct CoreDataOptions: ParsableArguments {
     var sameIdentity = false
     @Flag(help: "Read as many objects as possible of a damaged store of Core Data.") var salvage = false
 
+    @Flag(
+        help:
+            "Make archived values of a store of Core Data, as far as they are lists, dictionaries, texts and numbers, texts of JSON."
+    )
+    var decode = false
+
     private var flags: [(name: String, isOn: Bool)] {
-        [("plan", plan), ("strict", strict), ("same-identity", sameIdentity), ("salvage", salvage)]
+        [("plan", plan), ("strict", strict), ("same-identity", sameIdentity), ("salvage", salvage), ("decode", decode)]
     }
 
     var isEmpty: Bool { model == nil && without.isEmpty && !flags.contains(where: \.isOn) }
