@@ -80,12 +80,13 @@ final class ObjectReader {
     /// Calls the body with the rows of an entity's table; see `StoreDatabase`.
     private func forEachRow(
         of table: String, _ columns: [String], where condition: String? = nil, noting: Bool = false,
+        isWanted: (Int64) -> Bool = { _ in true },
         _ body: (StoreDatabase.Row) throws -> Void
     ) throws {
         let greatest = schema.places.filter { $0.table == table }.compactMap { schema.tables.greatestKeys[$0.number] }
         try copy.reading { database in
             try database.forEachRow(
-                of: table, columns, key: "Z_PK", where: condition, upTo: greatest.max() ?? 0,
+                of: table, columns, key: "Z_PK", where: condition, upTo: greatest.max() ?? 0, isWanted: isWanted,
                 unreadable: { key in if noting { note(.leftOut, "rows that cannot be read", "\(table) \(key)") } }, body
             )
         }
@@ -144,7 +145,8 @@ final class ObjectReader {
         let condition = stored.isAlone ? nil : "Z_ENT = \(stored.number)"
         var values: [Value] = []
         var links: [Link?] = []
-        try forEachRow(of: stored.table, names, where: condition) { row in
+        let isKnown = { (key: Int64) in self.numbers[place].contains(UInt64(clamping: key)) }
+        try forEachRow(of: stored.table, names, where: condition, isWanted: isKnown) { row in
             guard let key = row.integer(0), key > 0, numbers[place].contains(UInt64(key)) else { return }
             let object = Object(place: place, number: UInt64(key))
             values.removeAll(keepingCapacity: true)

@@ -1,4 +1,5 @@
 internal import CFetchIndexSQLite
+internal import FetchIndexPlatform
 
 /// The private copy of a store, open in SQLite. Only one thread at a time may use it.
 /// https://www.sqlite.org/c3ref/intro.html
@@ -10,6 +11,8 @@ final class StoreDatabase {
     private var handle: OpaquePointer?
     /// Whether rows are looked up one by one, because the database is damaged.
     var isDamaged = false
+    /// The length of the database and its log.
+    private let byteCount: Int
 
     /// Opens a database. Throws `Failure`.
     init(_ path: String) throws {
@@ -18,6 +21,9 @@ final class StoreDatabase {
             throw Failure(reason: fault.map { String(cString: $0) } ?? "SQLite is missing")
         }
         sqlite = functions.pointee
+        byteCount = [path, path + "-wal"].reduce(0) { sum, path in
+            if case .file(let length)? = try? Folder.kind(at: path) { sum + length } else { sum }
+        }
         guard sqlite.open(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
             throw Failure(reason: message)
         }
@@ -116,24 +122,25 @@ final class StoreDatabase {
     // MARK: Tables
 
     /// Calls the body with the rows of a table, by ascending keys. `key` is the column of the keys, `condition` another
-    /// condition. If the database is damaged, each row is looked up by its key, up to the greatest key that is found or
-    /// `greatest`; `unreadable` gets the keys that can't be read. Throws `Failure` if a database that isn't damaged can't
-    /// be read, and rethrows the body's errors.
+    /// condition. If the database is damaged, each row that `isWanted` is looked up by its key, up to the greatest key
+    /// that is found or `greatest`, but at most to the number of the database's bytes; rows with greater keys are read as
+    /// far as that goes. `unreadable` gets the keys that can't be read. Throws `Failure` if a database that isn't damaged
+    /// can't be read, and rethrows the body's errors.
     func forEachRow(
         of table: String, _ columns: [String], key: String, where condition: String? = nil, upTo greatest: Int64 = 0,
-        unreadable: (Int64) -> Void = { _ in }, _ body: (Row) throws -> Void
+        isWanted: (Int64) -> Bool = { _ in true }, unreadable: (Int64) -> Void = { _ in }, _ body: (Row) throws -> Void
     ) throws {
         let source = "\(columns.joined(separator: ", ")) FROM \(Self.quoted(table))"
-        let own = condition.map { " AND \($0)" } ?? ""
         if !isDamaged {
             let start = condition.map { " WHERE \($0)" } ?? ""
             return try forEachRow("SELECT \(source)\(start) ORDER BY \(key)", body)
         }
+        let own = condition.map { " AND \($0)" } ?? ""
         let statement = try prepare("SELECT \(source) NOT INDEXED WHERE \(key) = ?1\(own)")
         defer { _ = sqlite.finalize(statement) }
         let row = Row(sqlite: sqlite, statement: statement)
-        let last = max(greatest, greatestKey(of: table, key))
-        for key in stride(from: 1, through: min(last, Self.mostLookups), by: 1) {
+        let last = min(max(greatest, greatestKey(of: table, key)), Int64(clamping: byteCount))
+        for key in stride(from: 1, through: last, by: 1) where isWanted(key) {
             _ = sqlite.reset(statement)
             guard sqlite.bind_int64(statement, 1, key) == SQLITE_OK else { throw Failure(reason: message) }
             switch sqlite.step(statement) {
@@ -142,10 +149,10 @@ final class StoreDatabase {
             default: unreadable(key)
             }
         }
+        do {
+            try forEachRow("SELECT \(source) NOT INDEXED WHERE \(key) > \(last)\(own) ORDER BY \(key)", body)
+        } catch is Failure {}
     }
-
-    /// The maximum number of rows that are looked up in a damaged table, whose greatest key may be wrong.
-    private static let mostLookups: Int64 = 50_000_000
 
     /// The greatest key of a damaged table that is found from its end or from its beginning.
     private func greatestKey(of table: String, _ key: String) -> Int64 {
