@@ -38,32 +38,57 @@ public final class CoreDataStore {
     public let differences: [CoreDataDifference]
     /// The number of objects by the name of their entity.
     public let objectCounts: [String: Int]
+    /// The entities of the app's whole model.
+    let entityNames: Set<String>
     let reader: ObjectReader
     let options: CoreDataImportOptions
+    private let shared: Set<BrokenConstraint>
+    /// A round finds what the rounds before hid, so a few are enough.
+    private static let mostRounds = 10
+
+    /// Unique values that occur twice, or are too long, after they were converted.
+    struct BrokenConstraint: Hashable {
+        let entity: String
+        let attributes: String
+    }
 
     /// Copies a store, and reads its model and all of its objects once, to find out what can't be taken over. Throws
     /// `CoreDataFileError`, and `ModelError.invalid` if the model contradicts itself. O(n log n).
-    public init(contentsOf url: URL, options: CoreDataImportOptions = CoreDataImportOptions()) throws {
-        (self.url, self.options) = (url, options)
+    public convenience init(
+        contentsOf url: URL, options: CoreDataImportOptions = CoreDataImportOptions()
+    ) throws {
+        try self.init(url, options, without: [])
+    }
+
+    /// Reads a store without some uniqueness constraints.
+    init(_ url: URL, _ options: CoreDataImportOptions, without shared: Set<BrokenConstraint>) throws {
+        (self.url, self.options, self.shared) = (url, options, shared)
         let copy = try StoreCopy(url.path, salvages: options.salvages)
         let tables = try StoreTables(copy)
         identifier = try copy.identifier()
         var source = try StoreModel(of: copy, tables, options)
+        entityNames = Set(source.whole.entities.map(\.name))
+        source.dropConstraints(shared)
         try source.dropBrokenConstraints(tables, in: copy)
         var found = DifferenceList()
         var undecodable: Set<ObjectReader.Declared> = []
+        var rounds = 0
         // Which side of a relationship has its links depends on whether it's optional, so the objects are read again
         // after a property became optional.
         while true {
             if options.decodesArchives { source.decode(except: undecodable) }
             let converter = try ModelConverter(source.chosen)
-            let schema = StoreSchema(source.whole, converter, tables)
+            let schema = StoreSchema(source.whole, isOwn: source.isOwn, converter, tables)
             let reader = try ObjectReader(copy, schema, converter.model)
             try reader.survey()
             found.add(reader.lacks.differences)
             undecodable.formUnion(reader.undecodable)
             source.makeOptional(reader.lacking)
-            if !reader.lacking.isEmpty || !reader.undecodable.isEmpty { continue }
+            if !reader.lacking.isEmpty || !reader.undecodable.isEmpty {
+                rounds += 1
+                if rounds < Self.mostRounds { continue }
+                throw CoreDataFileError(path: url.path, reason: "its objects and its model cannot be reconciled")
+            }
             var told = DifferenceList()
             if copy.lacksLog {
                 told.note(
@@ -71,6 +96,9 @@ public final class CoreDataStore {
             }
             if identifier == nil { told.note(.leftOut, "the store's identifier, which is missing", nil) }
             told.add(source.notes.differences)
+            for name in schema.renamedEntities {
+                told.note(.changed, "entities that have another name in the store", name)
+            }
             for name in schema.missingEntities { told.note(.leftOut, "objects of entities without a table", name) }
             for name in schema.missingProperties { told.note(.leftOut, "properties without a column", name) }
             told.add(converter.differences + found.differences + reader.differences.differences)
@@ -91,5 +119,11 @@ public final class CoreDataStore {
         let more = others == 0 ? "" : "; kinds of other differences: \(others)"
         throw CoreDataFileError(
             path: url.path, reason: "not all of it can be taken over: \(first)\(more)", remedy: .isStrict)
+    }
+
+    /// The store read again without a uniqueness constraint that values break; nil if it was read without it.
+    func withoutUniqueness(of entity: String, _ attributes: String) throws -> CoreDataStore? {
+        let broken = BrokenConstraint(entity: entity, attributes: attributes)
+        return shared.contains(broken) ? nil : try CoreDataStore(url, options, without: shared.union([broken]))
     }
 }

@@ -15,13 +15,14 @@ public struct CoreDataImport: Sendable {
 }
 
 extension PersistentContainer {
-    /// Imports a store of Core Data in one transaction: its model, its objects and their relationships. An object's
-    /// number is its primary key (`Z_PK`). If the store was imported before, a later copy is compared: only what differs
-    /// is written, and objects that the copy lacks are deleted, without delete rules.
+    /// Imports a store of Core Data: its model, its objects and their relationships. An object's number is its primary
+    /// key (`Z_PK`). If the store was imported before, a later copy is compared: only what differs is written, and
+    /// objects that the copy lacks are deleted, without delete rules, in one transaction. A first import of many objects
+    /// is saved in parts; if it's interrupted, another one completes it.
     ///
     /// Throws `CoreDataFileError` if the store can't be read, if a later copy lacks more objects than the options allow,
     /// or if the options are strict and something can't be taken over; `StoreError`, for example if the stored model
-    /// can't be migrated. Nothing is written then. O(n log n).
+    /// can't be migrated. A later copy writes nothing then. O(n log n).
     @discardableResult
     public func importCoreDataStore(
         at url: URL, options: CoreDataImportOptions = CoreDataImportOptions()
@@ -32,6 +33,18 @@ extension PersistentContainer {
     /// Imports a store that was read already; see ``importCoreDataStore(at:options:)``.
     @discardableResult
     public func importCoreDataStore(_ source: CoreDataStore) throws -> CoreDataImport {
-        try StoreImport(source, into: self).run()
+        do {
+            return try StoreImport(source, into: self).run()
+        } catch let error as StoreError {
+            // Values that differ in the store may be equal after they were converted.
+            let broken: (entity: String, attributes: String)
+            switch error {
+            case .notUnique(let entity, let attributes, _): broken = (entity, attributes)
+            case .uniqueValueTooLong(let entity, let attributes): broken = (entity, attributes)
+            default: throw error
+            }
+            guard let other = try source.withoutUniqueness(of: broken.entity, broken.attributes) else { throw error }
+            return try importCoreDataStore(other)
+        }
     }
 }

@@ -25,7 +25,7 @@ import Testing
         let ofModel = [
             "relationships that are their own inverses, which have two sides here",
             "to-many relationships without an inverse, which get one", "transformable attributes",
-            "transient attributes",
+            "transient attributes", "renamed entities, which are new here",
         ]
         return outcome.differences.filter { !ofModel.contains($0.what) }.map(\.description)
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(told.count == 1)
         #expect(
             told.first?.hasPrefix(
-                "left out: values whose files beside the store are missing, which become null (\(count)): ")
+                "left out: values whose files beside the store cannot be read, which become null (\(count)): ")
                 ?? false)
     }
 
@@ -117,7 +117,7 @@ import Testing
         let told = try told("UPDATE ZTHING SET ZPICTURE = x'02\(path)00' WHERE Z_PK = \(item)")
         #expect(
             told == [
-                "left out: values whose files beside the store are missing, which become null (1): Item/p\(item).picture"
+                "left out: values whose files beside the store cannot be read, which become null (1): Item/p\(item).picture"
             ])
     }
 
@@ -247,7 +247,7 @@ import Testing
     @Test func anotherModelThanTheStoresOwnIsTold() throws {
         var options = CoreDataImportOptions()
         options.model = StoreFiles.model
-        #expect(try CoreDataStore(contentsOf: store.url, options: options).differences.count == 4)
+        #expect(try CoreDataStore(contentsOf: store.url, options: options).differences.count == 5)
         options.model = ModelFiles.library
         #expect(
             try CoreDataStore(contentsOf: store.url, options: options).differences[0].description
@@ -258,5 +258,77 @@ import Testing
         try store.run("PRAGMA journal_mode = WAL")
         let told = try CoreDataStore(contentsOf: store.url).differences[0].description
         #expect(told == "left out: what is in its log, if it had one: App.sqlite-wal is missing")
+    }
+
+    /// The store's own model says which entity it is by its place; another model doesn't.
+    @Test func entitiesWithOtherNamesAreTakenByTheirPlaceInTheStoresOwnModel() throws {
+        let told = try told("UPDATE Z_PRIMARYKEY SET Z_NAME = 'Word' WHERE Z_NAME = 'label'")
+        #expect(told == ["changed: entities that have another name in the store (1): label (Word)"])
+        #expect(try StoreFiles.contents(of: container).contains { $0.id.hasPrefix("label/") })
+        let other = try ChangedStore()
+        try other.run("DELETE FROM Z_MODELCACHE; UPDATE Z_PRIMARYKEY SET Z_NAME = 'Word' WHERE Z_NAME = 'label'")
+        var options = CoreDataImportOptions()
+        options.model = StoreFiles.model
+        let differences = try CoreDataStore(contentsOf: other.url, options: options).differences.map(\.description)
+        #expect(differences.contains("left out: objects of entities without a table (1): label"), "\(differences)")
+    }
+
+    /// What a copy has corrected is a rule again.
+    @Test func correctedCopiesMakePropertiesRequiredAndUniqueAgain() throws {
+        _ = try told(
+            "UPDATE ZTHING SET ZTITLE = NULL WHERE Z_ENT = 9; UPDATE ZLABEL SET ZWORD = 'same'; UPDATE ZCARD SET ZOWNER = NULL"
+        )
+        let told = try told(
+            "UPDATE ZTHING SET ZTITLE = 'title'; UPDATE ZLABEL SET ZWORD = 'word ' || Z_PK; UPDATE ZCARD SET ZOWNER = (SELECT Z_PK FROM ZPERSON WHERE ZPERSON.ZCARD = ZCARD.Z_PK)"
+        )
+        #expect(!told.contains { $0.contains("required") || $0.contains("uniqueness") }, "\(told)")
+        let model = try container.model()
+        #expect(model.entity(named: "label")?.attributes.map(\.isUnique) == [true])
+        #expect(model.entity(named: "Item")?.attributes.first { $0.name == "title" }?.isOptional == false)
+        #expect(model.entity(named: "Card")?.relationships.map(\.isOptional) == [false])
+    }
+
+    /// Two texts that differ only in bytes that aren't UTF-8 are one text here.
+    @Test func uniquenessThatConvertedValuesBreakIsDropped() throws {
+        let keys = try store.integers("SELECT Z_PK FROM ZLABEL ORDER BY 1")
+        let told = try told(
+            """
+            UPDATE ZLABEL SET ZWORD = CAST(x'61ff' AS TEXT) WHERE Z_PK = \(keys[0]);
+            UPDATE ZLABEL SET ZWORD = CAST(x'61fe' AS TEXT) WHERE Z_PK = \(keys[1]);
+            """)
+        let texts = "texts that are not UTF-8, whose wrong bytes are replaced"
+        #expect(
+            told == [
+                "changed: uniqueness of values that are equal here, or too long, which is dropped (1): label.word",
+                "changed: \(texts) (2): label/p\(keys[0]).word, label/p\(keys[1]).word",
+            ], "\(told)")
+    }
+
+    @Test func objectsOfOthersAreNotReplaced() throws {
+        try container.importCoreDataStore(at: store.url)
+        let other = try PersistentContainer(temporaryWith: container.model())
+        let writer = try BatchWriter(other, entity: "Shelf")
+        try writer.insert([.string("mine")])
+        try writer.commit()
+        let error = #expect(throws: CoreDataFileError.self) { try other.importCoreDataStore(at: store.url) }
+        #expect(error?.reason == "Shelf has 1 objects that were not imported from it, and would be replaced")
+        #expect(error?.remedy == .hasSameIdentity)
+    }
+
+    /// A later copy's model may lead a relationship elsewhere, or to many objects, and lack entities.
+    @Test func laterModelsMayChangeRelationshipsAndEntities() throws {
+        try container.importCoreDataStore(at: store.url)
+        var options = CoreDataImportOptions()
+        (options.without, options.mostDeleted) = (["label", "Card", "Note"], 100)
+        try container.importCoreDataStore(at: store.url, options: options)
+        #expect(try container.check { _, _ in } == [])
+        let model = try container.model()
+        #expect(model.entity(named: "Item")?.relationship(named: "labels") == nil)
+        // What was left out on demand stays.
+        #expect(try StoreFiles.contents(of: container).contains { $0.id.hasPrefix("label/") })
+        try container.importCoreDataStore(at: store.url)
+        #expect(try container.model().entity(named: "Item")?.relationship(named: "labels") != nil)
+        let found = try StoreFiles.contents(of: container).normalized.withoutAddedSides
+        #expect(try found == StoreFiles.expected("Shop").normalized.decoding(false))
     }
 }

@@ -107,7 +107,7 @@ extension [StoreFiles.Expected] {
 }
 
 /// A store that a test changes by SQL, in a folder of its own.
-struct ChangedStore {
+struct ChangedStore: Sendable {
     let folder = TemporaryFolder()
     let url: URL
 

@@ -9,6 +9,15 @@ struct KeyedArchive {
 
     private let list: BinaryPropertyList
     private let objects: [BinaryPropertyList.Reference]
+    private let budget = Budget()
+
+    /// The number of elements that may still be read: references may be shared, so a small archive could have very many.
+    private final class Budget {
+        var left = 1 << 20
+    }
+
+    /// Whether more elements were asked for than are read, so that later lists were empty.
+    var isExhausted: Bool { budget.left < 0 }
 
     /// Reads an archive. Throws `Malformed`.
     init(_ bytes: [UInt8]) throws {
@@ -114,7 +123,8 @@ struct KeyedArchive {
         private func list(_ key: String) -> [Value] {
             guard let place = archive.list.member(key, of: reference), case .array(let references) = archive.list[place]
             else { return [] }
-            return references.map(archive.value)
+            archive.budget.left -= references.count
+            return archive.isExhausted ? [] : references.map(archive.value)
         }
     }
 }

@@ -6,7 +6,8 @@ extension SourceModel {
 
     /// Reads a model from its archive. Throws `KeyedArchive.Malformed`.
     init(archive bytes: [UInt8]) throws {
-        let root = try KeyedArchive(bytes).root()
+        let archive = try KeyedArchive(bytes)
+        let root = try archive.root()
         guard root.className == "NSManagedObjectModel" else {
             throw KeyedArchive.Malformed(reason: "it is an archive of another class than a model")
         }
@@ -15,7 +16,9 @@ extension SourceModel {
         for object in root.elements("NSEntities").objects {
             let entity = try Entity(object)
             left -= 1 + entity.attributes.reduce(0) { $0 + $1.size } + entity.relationships.count
-            if left < 0 { throw KeyedArchive.Malformed(reason: "it has more than \(Self.mostProperties) properties") }
+            if left < 0 || archive.isExhausted {
+                throw KeyedArchive.Malformed(reason: "it has more than \(Self.mostProperties) properties")
+            }
             entities.append(entity)
         }
         entities.sort { $0.name < $1.name }

@@ -4,10 +4,11 @@ internal import FetchIndexValues
 // The values of attributes, as Core Data stores them: the article CoreDataLayout says how.
 extension ObjectReader {
     /// The value of an attribute in a row. A value that the attribute's type doesn't have becomes null, and is noted.
+    /// Throws `CoreDataFileError` if a large value's file has gone meanwhile.
     func value(
         _ row: StoreDatabase.Row, _ index: Int, _ column: StoreSchema.AttributeColumn, _ attribute: String,
         of object: Object
-    ) -> Value {
+    ) throws -> Value {
         let kind = row.kind(index)
         if kind == .null { return .null }
         let title = { "\(self.name(of: object)).\(attribute)" }
@@ -38,7 +39,10 @@ extension ObjectReader {
             undecodable.insert(Declared(entity: schema.places[object.place].entity, property: attribute))
             // The objects are read again then.
             return .string("")
-        case (.string, .text): return row.text(index).map { .string($0) } ?? .null
+        case (.string, .text):
+            guard let (text, isValid) = row.validText(index) else { return .null }
+            if !isValid { note(.changed, "texts that are not UTF-8, whose wrong bytes are replaced", title()) }
+            return .string(text)
         case (.url, .text): return row.text(index).flatMap { Value($0, as: .url) } ?? misfit()
         case (.uuid, .text): return row.text(index).flatMap { Value($0, as: .uuid) } ?? misfit()
         case (.uuid, .bytes):
@@ -46,7 +50,7 @@ extension ObjectReader {
             return .uuid(bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
         case (.data, .text), (.data, .bytes):
             guard let bytes = row.bytes(index) else { return misfit() }
-            if column.isExternal { return large(bytes, title) }
+            if column.isExternal { return try large(bytes, title) }
             return .data(Data(column.mayBeJSON && !notes ? SortedJSON.sorted(bytes) : bytes))
         default: return misfit()
         }
@@ -56,17 +60,17 @@ extension ObjectReader {
 
     /// The value of an attribute whose large values are in files: the first byte is 1 before the value itself, and 2
     /// before the name of its file.
-    private func large(_ bytes: [UInt8], _ title: () -> String) -> Value {
+    private func large(_ bytes: [UInt8], _ title: () -> String) throws -> Value {
         switch bytes.first {
         case 1: return .data(Data(bytes.dropFirst()))
         case 2:
-            let name = String(decoding: bytes.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
-            if !notes {
-                return copy.external(named: name).map { .data(Data($0)) } ?? .null
-            }
+            switch copy.external(named: String(decoding: bytes.dropFirst().prefix { $0 != 0 }, as: UTF8.self)) {
             // The first reading needs no content.
-            if copy.hasExternal(named: name) { return .data(Data()) }
-            note(.leftOut, "values whose files beside the store are missing, which become null", title())
+            case .file(let path): return try .data(notes ? Data() : copy.content(ofExternal: path))
+            case .tooLarge: note(.leftOut, "values of more than 1 GiB, which become null", title())
+            case .missing:
+                note(.leftOut, "values whose files beside the store cannot be read, which become null", title())
+            }
             return .null
         default: return .data(Data(bytes))
         }

@@ -54,11 +54,15 @@ final class ObjectReader {
         for table in Set(schema.places.map(\.table)).sorted() { try readNumbers(of: table) }
     }
 
+    /// A store gives no number so far behind the last one.
+    private static let greatestGap: Int64 = 1 << 28
+
     private func readNumbers(of table: String) throws {
         let places = schema.places.indices.filter { schema.places[$0].table == table }
         let alone = places.first { schema.places[$0].isAlone }
         let byNumber = Dictionary(places.map { (schema.places[$0].number, $0) }) { first, _ in first }
         let known = Set(schema.tables.entities.keys)
+        var last: [Int: Int64] = [:]
         try forEachRow(of: table, ["Z_PK", "Z_ENT"], noting: true) { row in
             guard let key = row.integer(0), key > 0, UInt64(key) < RecordKey.firstTemporaryNumber else {
                 return note(.leftOut, "objects whose number is not from 1", "\(table) \(row.integer(0) ?? 0)")
@@ -72,6 +76,11 @@ final class ObjectReader {
             guard model.entity(named: schema.places[place].entity)?.isAbstract == false else {
                 return note(.leftOut, "objects of abstract entities", "\(schema.places[place].entity)/p\(key)")
             }
+            guard key - (last[place] ?? 0) < Self.greatestGap else {
+                let name = "\(schema.places[place].entity)/p\(key)"
+                return note(.leftOut, "objects whose numbers follow a gap of more than 268,435,455", name)
+            }
+            last[place] = key
             numbers[place].insert(UInt64(key))
             counts[place] += 1
         }
@@ -153,7 +162,7 @@ final class ObjectReader {
             links.removeAll(keepingCapacity: true)
             for (attribute, column) in attributeReaders {
                 let value =
-                    column.map { self.value(row, $1, $0, attribute.name, of: object) } ?? attribute.defaultValue
+                    try column.map { try self.value(row, $1, $0, attribute.name, of: object) } ?? attribute.defaultValue
                 if value.isNull, !attribute.isOptional, attribute.derivation == nil { lack(attribute.name, object) }
                 values.append(value)
             }

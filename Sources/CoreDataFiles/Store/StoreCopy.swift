@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 
@@ -8,7 +9,8 @@ internal import FetchIndexPlatform
 ///     NAME-wal        changes that are not in the database yet (write-ahead log); often most of them
 ///     NAME-journal    what an interrupted change of a database without such a log has replaced
 ///
-/// On Linux, the copy's files have no names any more once they are open, so that nothing remains of an ended process.
+/// On Linux, the copy's files have no names any more once they are open, so that nothing remains of a process that ends
+/// after that.
 final class StoreCopy {
     /// The bytes with which every SQLite database begins.
     static let magic = Array("SQLite format 3\0".utf8)
@@ -19,18 +21,12 @@ final class StoreCopy {
     /// Whether the database says that it has a log, and the log isn't there.
     let lacksLog: Bool
 
-    /// Copies a store and checks the copy. If an app wrote meanwhile, so that the copy is damaged, copies again, once. If
-    /// it is damaged again and `salvages`, rows are looked up one by one. Throws `CoreDataFileError`. O(bytes).
+    /// Copies a store and checks the copy. If the database changes while it's copied, copies again, a few times. If the
+    /// copy is damaged and `salvages`, rows are looked up one by one. Throws `CoreDataFileError`. O(bytes).
     init(_ path: String, salvages: Bool = false) throws {
         self.path = path
-        var made = try Self.copy(path)
-        var defects = Self.defects(of: made.database)
-        if !defects.isEmpty && !salvages {
-            try? FileManager.default.removeItem(atPath: made.folder)
-            made = try Self.copy(path)
-            defects = Self.defects(of: made.database)
-        }
-        (folder, database, lacksLog) = made
+        (folder, database, lacksLog) = try Self.copy(path)
+        let defects = try Self.defects(of: database, path)
         if defects.isEmpty { return }
         database.isDamaged = true
         if !salvages {
@@ -42,18 +38,63 @@ final class StoreCopy {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
+    private static func failed(_ path: String, _ failure: StoreDatabase.Failure) -> CoreDataFileError {
+        switch failure.kind {
+        case .damaged: damaged(path, failure.reason)
+        case .notDatabase: CoreDataFileError(path: path, reason: "it is not an SQLite database")
+        case .other: CoreDataFileError(path: path, reason: "it cannot be read: \(failure.reason)")
+        }
+    }
+
     private static func damaged(_ path: String, _ reason: String) -> CoreDataFileError {
         CoreDataFileError(path: path, reason: "the database is damaged: \(reason)", remedy: .salvages)
     }
 
-    /// The first defect that SQLite finds in tables; empty if it finds none.
-    private static func defects(of database: StoreDatabase) -> [String] {
+    /// The first defect that SQLite finds in tables; empty if it finds none. Throws `CoreDataFileError`.
+    private static func defects(of database: StoreDatabase, _ path: String) throws -> [String] {
         do {
             let found = try database.texts("PRAGMA quick_check(1)")
             return found == ["ok"] ? [] : found.isEmpty ? ["it cannot be checked"] : found
-        } catch {
-            return [(error as? StoreDatabase.Failure)?.reason ?? "\(error)"]
+        } catch let error as StoreDatabase.Failure where error.kind == .damaged {
+            return [error.reason]
+        } catch let error as StoreDatabase.Failure { throw failed(path, error) }
+    }
+
+    private static let mostCopies = 20
+
+    /// Copies the files so that they are one state, although an app may write meanwhile. It moves pages from the log into
+    /// the database, so a copy may have old pages beside new ones. The log is copied after the database, so it has all of
+    /// these pages, unless the app began the log again; then its header has another salt. Without a log, the database
+    /// must be the same as its copy afterwards. https://www.sqlite.org/fileformat2.html#walformat
+    private static func copyFiles(_ path: String, to target: String) throws {
+        let files = FileManager.default
+        // A copy of a symbolic link would lead to the store itself.
+        let source = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        func logHeader() -> [UInt8]? {
+            let header = (try? SmallFile.bytes(of: source + "-wal", limit: 32)) ?? []
+            return header.count == 32 ? header : nil
         }
+        for attempt in 1...mostCopies {
+            let before = logHeader()
+            do {
+                for suffix in ["", "-wal", "-journal"] {
+                    try? files.removeItem(atPath: target + suffix)
+                    // An app may remove these at any time.
+                    if suffix != "" && !files.fileExists(atPath: source + suffix) { continue }
+                    try files.copyItem(atPath: source + suffix, toPath: target + suffix)
+                }
+            } catch {
+                let reason = (error as? CocoaError)?.code == .fileWriteOutOfSpace ? ": the disk is full" : ""
+                if files.isReadableFile(atPath: source) && reason == "" && attempt < mostCopies { continue }
+                let problem = files.isReadableFile(atPath: source) ? "copied to \(target)\(reason)" : "read"
+                throw CoreDataFileError(path: path, reason: "it cannot be \(problem)")
+            }
+            if before != nil, logHeader() == before { return }
+            if files.contentsEqual(atPath: source, andPath: target) { return }
+            // Milliseconds, so that a busy app gets a second in all.
+            usleep(UInt32(attempt * 5000))
+        }
+        throw CoreDataFileError(path: path, reason: "an app writes it all the time; import it when the app rests")
     }
 
     private static func copy(_ path: String) throws -> (folder: String, database: StoreDatabase, lacksLog: Bool) {
@@ -65,14 +106,7 @@ final class StoreCopy {
         } catch { throw CoreDataFileError(path: path, reason: "no folder for a private copy can be made: \(folder)") }
         do {
             let target = folder + "/store"
-            do {
-                // A copy of a symbolic link would lead to the store itself.
-                let source = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-                try files.copyItem(atPath: source, toPath: target)
-                for suffix in ["-wal", "-journal"] where files.fileExists(atPath: source + suffix) {
-                    try files.copyItem(atPath: source + suffix, toPath: target + suffix)
-                }
-            } catch { throw CoreDataFileError(path: path, reason: "it cannot be copied to \(folder)") }
+            try copyFiles(path, to: target)
             let start = (try? SmallFile.bytes(of: target, limit: 20)) ?? []
             // The file format's version for writing, in the database's header, is 2 if there is a log.
             let lacksLog = start.count == 20 && start[18] == 2 && !files.fileExists(atPath: target + "-wal")
@@ -84,7 +118,7 @@ final class StoreCopy {
                     try files.removeItem(atPath: folder)
                 #endif
                 return (folder, database, lacksLog)
-            } catch let error as StoreDatabase.Failure { throw damaged(path, error.reason) }
+            } catch let error as StoreDatabase.Failure { throw failed(path, error) }
         } catch {
             try? files.removeItem(atPath: folder)
             throw error
@@ -96,7 +130,7 @@ final class StoreCopy {
     /// Calls the body, and throws a failure of SQLite as `CoreDataFileError`.
     func reading<Result>(_ body: (StoreDatabase) throws -> Result) throws -> Result {
         do { return try body(database) } catch let error as StoreDatabase.Failure {
-            throw Self.damaged(path, error.reason)
+            throw Self.failed(path, error)
         }
     }
 
@@ -136,25 +170,32 @@ final class StoreCopy {
 
     // MARK: Large values
 
+    /// The greatest length of a large value in bytes.
     private static let greatestExternal = 1 << 30
 
-    /// The path of a large value's file, which lies in a folder beside the store; nil if it's missing or larger than 1
-    /// GiB.
-    private func externalPath(_ name: String) -> String? {
+    enum External {
+        case file(path: String)
+        case missing
+        case tooLarge
+    }
+
+    /// The file of a large value, which lies in a folder beside the store.
+    func external(named name: String) -> External {
         // A name that led out of the folder could be any file's.
-        guard UUID(uuidString: name) != nil else { return nil }
+        guard UUID(uuidString: name) != nil else { return .missing }
         let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let folder = ".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA/"
         let file = url.deletingLastPathComponent().appendingPathComponent(folder + name).path
-        guard case .file(let length)? = try? Folder.kind(at: file), length <= Self.greatestExternal else { return nil }
-        return file
+        guard case .file(let length)? = try? Folder.kind(at: file), FileManager.default.isReadableFile(atPath: file)
+        else { return .missing }
+        return length <= Self.greatestExternal ? .file(path: file) : .tooLarge
     }
 
-    /// Whether `external` finds a file.
-    func hasExternal(named name: String) -> Bool { externalPath(name) != nil }
-
-    /// The content of a large value's file; nil if it's missing or larger than 1 GiB.
-    func external(named name: String) -> [UInt8]? {
-        externalPath(name).flatMap { (try? SmallFile.bytes(of: $0, limit: Self.greatestExternal)) ?? nil }
+    /// The content of a large value's file. Throws `CoreDataFileError` if it can't be read.
+    func content(ofExternal file: String) throws -> Data {
+        guard let bytes = try? SmallFile.bytes(of: file, limit: Self.greatestExternal) else {
+            throw CoreDataFileError(path: file, reason: "the value in the file cannot be read any more")
+        }
+        return Data(bytes)
     }
 }

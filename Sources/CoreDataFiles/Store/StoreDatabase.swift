@@ -5,7 +5,22 @@ internal import FetchIndexPlatform
 /// https://www.sqlite.org/c3ref/intro.html
 final class StoreDatabase {
     /// Why a query failed, in SQLite's words.
-    struct Failure: Error { let reason: String }
+    struct Failure: Error {
+        enum Kind { case damaged, notDatabase, other }
+
+        let kind: Kind
+        let reason: String
+
+        init(_ code: Int32, _ reason: String) {
+            // The lowest byte is the code without details. https://www.sqlite.org/rescode.html
+            switch code & 0xFF {
+            case SQLITE_CORRUPT, SQLITE_IOERR: kind = .damaged
+            case SQLITE_NOTADB: kind = .notDatabase
+            default: kind = .other
+            }
+            self.reason = reason
+        }
+    }
 
     private let sqlite: fi_sqlite
     private var handle: OpaquePointer?
@@ -18,15 +33,14 @@ final class StoreDatabase {
     init(_ path: String) throws {
         var fault: UnsafePointer<CChar>?
         guard let functions = fi_sqlite_load(&fault) else {
-            throw Failure(reason: fault.map { String(cString: $0) } ?? "SQLite is missing")
+            throw Failure(SQLITE_ERROR, fault.map { String(cString: $0) } ?? "SQLite is missing")
         }
         sqlite = functions.pointee
         byteCount = [path, path + "-wal"].reduce(0) { sum, path in
             if case .file(let length)? = try? Folder.kind(at: path) { sum + length } else { sum }
         }
-        guard sqlite.open(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
-            throw Failure(reason: message)
-        }
+        let code = sqlite.open(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK else { throw Failure(code, message) }
         // Nothing of the schema may call functions that can do harm. No other process has the copy, so SQLite needs no
         // file that is shared with others.
         for setting in ["trusted_schema = OFF", "cell_size_check = ON", "locking_mode = EXCLUSIVE"] {
@@ -67,11 +81,15 @@ final class StoreDatabase {
         /// A number as a double. Only for integers and reals.
         func double(_ column: Int) -> Double { sqlite.column_double(statement, Int32(column)) }
 
-        /// A text; nil for a value of another class.
-        func text(_ column: Int) -> String? {
+        /// A text; nil for a value of another class. Bytes that aren't UTF-8 are replaced.
+        func text(_ column: Int) -> String? { validText(column)?.text }
+
+        /// A text, and whether it's UTF-8 as it's stored; nil for a value of another class.
+        func validText(_ column: Int) -> (text: String, isValid: Bool)? {
             guard kind(column) == .text, let start = sqlite.column_text(statement, Int32(column)) else { return nil }
-            let count = Int(sqlite.column_bytes(statement, Int32(column)))
-            return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+            let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite.column_bytes(statement, Int32(column))))
+            if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
+            return (String(decoding: bytes, as: UTF8.self), false)
         }
 
         /// The bytes of a value; of a text its UTF-8; nil for a number or null.
@@ -85,9 +103,8 @@ final class StoreDatabase {
 
     private func prepare(_ query: String) throws -> OpaquePointer {
         var statement: OpaquePointer?
-        guard sqlite.prepare(handle, query, -1, &statement, nil) == SQLITE_OK, let statement else {
-            throw Failure(reason: message)
-        }
+        let code = sqlite.prepare(handle, query, -1, &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw Failure(code, message) }
         return statement
     }
 
@@ -97,10 +114,11 @@ final class StoreDatabase {
         defer { _ = sqlite.finalize(statement) }
         let row = Row(sqlite: sqlite, statement: statement)
         while true {
-            switch sqlite.step(statement) {
+            let code = sqlite.step(statement)
+            switch code {
             case SQLITE_ROW: try body(row)
             case SQLITE_DONE: return
-            default: throw Failure(reason: message)
+            default: throw Failure(code, message)
             }
         }
     }
@@ -142,7 +160,8 @@ final class StoreDatabase {
         let last = min(max(greatest, greatestKey(of: table, key)), Int64(clamping: byteCount))
         for key in stride(from: 1, through: last, by: 1) where isWanted(key) {
             _ = sqlite.reset(statement)
-            guard sqlite.bind_int64(statement, 1, key) == SQLITE_OK else { throw Failure(reason: message) }
+            let code = sqlite.bind_int64(statement, 1, key)
+            guard code == SQLITE_OK else { throw Failure(code, message) }
             switch sqlite.step(statement) {
             case SQLITE_ROW: try body(row)
             case SQLITE_DONE: break

@@ -7,15 +7,20 @@ internal import FetchIndexPlatform
 private struct ImportedStore: Codable {
     let identifier: UUID?
     /// Whether all objects have arrived. If the first import was interrupted, another one completes it.
-    let isWhole: Bool
+    var isWhole: Bool
+    /// The entities whose objects were imported.
+    var entities: [String]
 }
 
-/// Writes the objects of a store of Core Data into a container, in one transaction.
+/// Writes the objects of a store of Core Data into a container.
 struct StoreImport {
     private let source: CoreDataStore
     private let reader: ObjectReader
     private let writer: ObjectGraphWriter
     private let tables: [GraphTable]
+    /// Entities that an earlier copy had and the app's model has no more.
+    private let goneTables: [GraphTable]
+    private let imported: ImportedStore
     /// The places of the entities in the reader's schema, by name.
     private let places: [String: Int]
     /// The numbers of the entities in the container, by place.
@@ -25,13 +30,22 @@ struct StoreImport {
     init(_ source: CoreDataStore, into container: PersistentContainer) throws {
         (self.source, reader) = (source, source.reader)
         try source.requireWhole()
-        try Self.requireSameStore(source, in: container)
-        writer = try ObjectGraphWriter(
-            in: container, author: source.url.lastPathComponent,
-            migratingTo: try source.model.replacing(container.model()))
+        let writer = try ObjectGraphWriter(in: container, author: source.url.lastPathComponent)
+        self.writer = writer
         let places = Dictionary(reader.schema.places.enumerated().map { ($1.entity, $0) }) { first, _ in first }
-        let entities = source.model.entities.filter { !$0.isAbstract && places[$0.name] != nil }
-        tables = try writer.tables(of: entities.map(\.name))
+        let names = source.model.entities.filter { !$0.isAbstract && places[$0.name] != nil }.map(\.name)
+        let known = try writer.source(as: ImportedStore.self)
+        try Self.requireSameStore(source, known, names, writer)
+        writer.savesInParts = known?.isWhole != true
+        let gone = Set(known?.entities ?? []).subtracting(source.entityNames).filter {
+            writer.model.entity(named: $0) != nil
+        }
+        imported = ImportedStore(
+            identifier: source.identifier, isWhole: false,
+            entities: Set(names + (known?.entities ?? [])).intersection(source.entityNames).sorted())
+        try writer.migrate(to: source.model)
+        tables = try writer.tables(of: names)
+        goneTables = try writer.tables(of: gone.sorted())
         entityNumbers = Dictionary(tables.map { (places[$0.entity.name] ?? 0, $0.entityNumber) }) { first, _ in first }
         self.places = places
     }
@@ -42,10 +56,23 @@ struct StoreImport {
         CoreDataFileError(path: source.url.path, reason: reason, remedy: remedy)
     }
 
-    private static func requireSameStore(_ source: CoreDataStore, in container: PersistentContainer) throws {
-        guard !source.options.hasSameIdentity, let known = try container.graphSource(as: ImportedStore.self),
-            known.identifier != source.identifier
-        else { return }
+    /// Throws if the stored objects aren't those of an earlier copy.
+    private static func requireSameStore(
+        _ source: CoreDataStore, _ known: ImportedStore?, _ entities: [String], _ writer: ObjectGraphWriter
+    ) throws {
+        if source.options.hasSameIdentity { return }
+        guard let known else {
+            for entity in entities {
+                let count = try writer.count(ofEntity: entity)
+                if count == 0 { continue }
+                throw refusal(
+                    of: source,
+                    "\(entity) has \(count) objects that were not imported from it, and would be replaced",
+                    .hasSameIdentity)
+            }
+            return
+        }
+        if known.identifier == source.identifier { return }
         func name(_ identifier: UUID?) -> String { identifier?.uuidString ?? "without an identifier" }
         throw refusal(
             of: source, "it is the store \(name(source.identifier)), but the imported one is \(name(known.identifier))",
@@ -54,29 +81,31 @@ struct StoreImport {
 
     /// Writes all objects and links, and commits.
     func run() throws -> CoreDataImport {
-        if tables.contains(where: \.isNew) { try noteSource(isWhole: false) }
+        if writer.savesInParts { try writer.setSource(imported) }
         try deleteMissing()
+        // The writer's model is read here, because it's replaced while another thread reads rows.
+        let areOrdered = tables.map { table in
+            table.references.map { isInverseOrdered(table.entity.relationship(named: $0.relationship)?.description) }
+        }
         try Threads.pipe(Threads.available, capacity: 2) { deliver in
-            for table in tables { try readRows(of: table, deliver) }
+            for (table, areOrdered) in zip(tables, areOrdered) { try readRows(of: table, areOrdered, deliver) }
         } consume: { batch in
             let entity = batch.table.entity.name
             do { try writer.write(batch) } catch let error as ObjectGraphWriter.ReturnedObject {
                 throw Self.refusal(
                     of: source,
-                    "it has \(entity)/p\(error.number), which was deleted since: import an earlier copy into another store"
+                    "\(entity)/p\(error.number) cannot return, because the store had objects with greater numbers and not this one: import it into another store"
                 )
             }
         }
         for join in reader.schema.joins { try writeLinks(of: join) }
         if let identifier = source.identifier { try writer.noteNumbers(of: identifier, tables) }
-        try noteSource(isWhole: true)
+        var whole = imported
+        whole.isWhole = true
+        try writer.setSource(whole)
         let commit = try writer.commit()
         return CoreDataImport(
             counts: writer.counts, links: writer.joinCounts, differences: source.differences, commit: commit)
-    }
-
-    private func noteSource(isWhole: Bool) throws {
-        try writer.setSource(ImportedStore(identifier: source.identifier, isWhole: isWhole))
     }
 
     private func place(of table: GraphTable) -> Int { places[table.entity.name] ?? 0 }
@@ -99,19 +128,23 @@ struct StoreImport {
             (gone, all) = (gone + found.missing.count, all + found.all)
             return found.missing
         }
+        for table in goneTables {
+            let found = try writer.missing(from: SeenObjects(), table)
+            (gone, all) = (gone + found.missing.count, all + found.all)
+        }
         let most = source.options.mostDeleted
-        guard gone * 100 <= all * most else {
+        guard Double(gone) * 100 <= Double(all) * Double(most) else {
             throw Self.refusal(
                 of: source, "it lacks \(gone) of \(all) stored objects, more than \(most) per cent",
                 .mostDeleted)
         }
         for (table, numbers) in zip(tables, missing) { try writer.delete(numbers, of: table) }
+        for table in goneTables { try writer.delete(writer.missing(from: SeenObjects(), table).missing, of: table) }
     }
 
-    private func readRows(of table: GraphTable, _ deliver: (consuming GraphBatch) throws -> Void) throws {
-        let areOrdered = table.references.map { reference in
-            isInverseOrdered(table.entity.relationship(named: reference.relationship)?.description)
-        }
+    private func readRows(
+        of table: GraphTable, _ areOrdered: [Bool], _ deliver: (consuming GraphBatch) throws -> Void
+    ) throws {
         var batch = GraphBatch(table)
         try reader.forEachObject(
             at: place(of: table), table.entity.attributes, table.references.map(\.relationship)

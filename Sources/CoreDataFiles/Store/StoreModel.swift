@@ -5,6 +5,8 @@ internal import FetchIndexModels
 struct StoreModel {
     /// The whole model, by which tables and columns are named.
     let whole: SourceModel
+    /// Whether the store contains the model.
+    let isOwn: Bool
     /// The model without the entities that are left out, and without rules that the objects break.
     private(set) var chosen: SourceModel
     private(set) var notes = DifferenceList()
@@ -17,6 +19,7 @@ struct StoreModel {
         {
             throw CoreDataFileError(path: copy.path, reason: "the store's model is damaged: \(error.reason)")
         }
+        isOwn = own != nil
         if let own {
             whole = own
             chosen = own
@@ -50,7 +53,7 @@ struct StoreModel {
     /// The version of a model that fits the store's tables best; of equal ones the current one.
     private static func fitting(_ url: URL, _ tables: StoreTables) throws -> SourceModel {
         let versions = try versions(url).map { source in
-            let schema = StoreSchema(source, try ModelConverter(source), tables)
+            let schema = StoreSchema(source, isOwn: false, try ModelConverter(source), tables)
             let names = Set(source.entities.map(\.name))
             let unknown = tables.entities.values.count { !names.contains($0) }
             return (source, unknown + schema.missingEntities.count + schema.missingProperties.count)
@@ -103,9 +106,8 @@ struct StoreModel {
     /// Makes properties optional, because objects lack them.
     mutating func makeOptional(_ properties: Set<ObjectReader.Declared>) {
         for property in properties {
-            let names = property.property.split(separator: ".").map(String.init)
             for entity in chosen.entities.indices where whole.isEntity(property.entity, chosen.entities[entity].name) {
-                Self.makeOptional(names[...], among: &chosen.entities[entity].attributes)
+                Self.makeOptional(property.property, among: &chosen.entities[entity].attributes)
                 for place in chosen.entities[entity].relationships.indices
                 where chosen.entities[entity].relationships[place].name == property.property {
                     chosen.entities[entity].relationships[place].isOptional = true
@@ -114,18 +116,37 @@ struct StoreModel {
         }
     }
 
-    /// Makes an attribute optional, or a part of a composite one, by its names.
-    private static func makeOptional(_ names: ArraySlice<String>, among attributes: inout [SourceModel.Attribute]) {
-        for place in attributes.indices where attributes[place].name == names.first {
-            attributes[place].isOptional = true
-            makeOptional(names.dropFirst(), among: &attributes[place].parts)
+    /// Makes an attribute optional, or a part of a composite one, by its name in the converted model.
+    private static func makeOptional(_ name: String, among attributes: inout [SourceModel.Attribute]) {
+        for place in attributes.indices {
+            let own = attributes[place].name
+            if own == name { attributes[place].isOptional = true }
+            if name.hasPrefix(own + ".") {
+                makeOptional(String(name.dropFirst(own.count + 1)), among: &attributes[place].parts)
+            }
+        }
+    }
+
+    /// Removes the uniqueness of values that were found to break it when they were written.
+    mutating func dropConstraints(_ broken: Set<CoreDataStore.BrokenConstraint>) {
+        for constraint in broken {
+            for place in chosen.entities.indices where whole.isEntity(constraint.entity, chosen.entities[place].name) {
+                let entity = chosen.entities[place].name
+                chosen.entities[place].uniqueLists.removeAll { list in
+                    guard list.joined(separator: ", ") == constraint.attributes else { return false }
+                    notes.note(
+                        .changed, "uniqueness of values that are equal here, or too long, which is dropped",
+                        "\(entity).\(constraint.attributes)")
+                    return true
+                }
+            }
         }
     }
 
     /// Removes the uniqueness of values that occur twice, or that are too long for it.
     mutating func dropBrokenConstraints(_ tables: StoreTables, in copy: StoreCopy) throws {
         let converter = try ModelConverter(chosen)
-        let schema = StoreSchema(whole, converter, tables)
+        let schema = StoreSchema(whole, isOwn: isOwn, converter, tables)
         for place in chosen.entities.indices {
             let entity = chosen.entities[place].name
             try chosen.entities[place].uniqueLists.removeAll { list in

@@ -58,15 +58,18 @@ struct StoreSchema {
     /// The entities and properties whose tables or columns are missing.
     private(set) var missingEntities: [String] = []
     private(set) var missingProperties: [String] = []
+    /// Entities whose number was found by their place, with the names that they have in the store in parentheses.
+    private(set) var renamedEntities: [String] = []
     let tables: StoreTables
     private let numbers: [String: Int64]
 
-    /// `source` is the whole model of the store, `converter` may have fewer entities.
-    init(_ source: SourceModel, _ converter: ModelConverter, _ tables: StoreTables) {
+    /// `source` is the whole model of the store, which the store contains if it's its `own`; `converter` may have fewer
+    /// entities.
+    init(_ source: SourceModel, isOwn: Bool, _ converter: ModelConverter, _ tables: StoreTables) {
         self.tables = tables
         let ordered = source.numbered()
         let lineages = source.lineages()
-        numbers = tables.numbers(of: ordered)
+        numbers = tables.numbers(of: ordered, isOwn: isOwn)
         let columns = Self.columns(of: source, ordered, lineages)
         for entity in ordered {
             guard let converted = converter.model.entity(named: entity.name), let root = lineages[entity.name]?.root
@@ -85,6 +88,9 @@ struct StoreSchema {
             addAttributes(converted, chain, columns, to: &place)
             addReferences(converted, chain, converter, columns, to: &place)
             places.append(place)
+            if let name = tables.entities[number], name != entity.name, name != entity.formerName {
+                renamedEntities.append("\(entity.name) (\(name))")
+            }
         }
         addJoins(source, converter)
     }
@@ -127,10 +133,10 @@ struct StoreSchema {
         _ converted: Entity, _ chain: [SourceModel.Entity], _ columns: [String: String], to place: inout Place
     ) {
         for attribute in converted.attributes where attribute.derivation == nil {
-            let first = attribute.name.split(separator: ".").first.map(String.init) ?? attribute.name
             guard
                 let (owner, declared) = chain.lazy.compactMap({ entity in
-                    entity.attributes.first { $0.name == first }.map { (entity.name, $0) }
+                    entity.attributes.first { $0.name == attribute.name || attribute.name.hasPrefix($0.name + ".") }
+                        .map { (entity.name, $0) }
                 }).first
             else { continue }
             if let name = tables.column(columns["\(owner)|\(attribute.name)"], of: place.table) {

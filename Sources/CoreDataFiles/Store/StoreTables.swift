@@ -68,8 +68,9 @@ struct StoreTables {
     }
 
     /// The numbers of entities in the store, by their names in a model. `ordered` are the entities in the order in which
-    /// Core Data numbers them. After a migration, the store may have an entity's former name.
-    func numbers(of ordered: [SourceModel.Entity]) -> [String: Int64] {
+    /// Core Data numbers them. After a migration, the store may have an entity's former name; if the model is the store's
+    /// `own`, an entity without a name in the store has the number that its place gives it.
+    func numbers(of ordered: [SourceModel.Entity], isOwn: Bool) -> [String: Int64] {
         let stored = Dictionary(entities.map { ($0.value, $0.key) }) { first, _ in first }
         var numbers: [String: Int64] = [:]
         for entity in ordered {
@@ -81,7 +82,7 @@ struct StoreTables {
         for (place, entity) in ordered.enumerated() where numbers[entity.name] == nil {
             let predicted = Int64(place + 1)
             // A damaged table of entities may be empty.
-            if entities.isEmpty || entities[predicted] != nil, !used.contains(predicted) {
+            if entities.isEmpty || isOwn && entities[predicted] != nil && !used.contains(predicted) {
                 numbers[entity.name] = predicted
             }
         }

@@ -69,6 +69,21 @@ extension Store {
     }
 }
 
+extension StoreWriter {
+    /// Migrates the store to a model within this transaction, in a commit of its own, which is sealed. Returns the old
+    /// model, which the orders of indexes still match; nil if no change is needed, and then nothing is sealed.
+    package func migrateAndSeal(to model: Model, _ migration: Migration, author: String) throws -> Model? {
+        try model.validate()
+        let needed = try migrations(to: model, migration)
+        if needed.isEmpty { return nil }
+        try beginNextCommit(author: author)
+        let old = self.model
+        try migrate(needed, migration)
+        try seal()
+        return old
+    }
+}
+
 extension StoreReader {
     /// The total number of objects of these entities.
     package func count(of entities: [Int]) throws -> UInt64 {

@@ -153,6 +153,7 @@ package final class StoreWriter: StoreReader {
         log = LogWriter(author: author)
         log.commit = state.commit + 1
         firstInserted = [:]
+        (commitsWithoutChanges, rewritesRecords) = (false, false)
     }
 
     private func end() throws {

@@ -6,8 +6,9 @@ internal import FetchIndexValues
 
 /// Makes a store's objects those of another program's object graph, in one transaction: objects are matched by entity and
 /// number; what differs is written, and objects that the graph lacks are deleted, without delete rules. First delete,
-/// then write the rows of all tables, then the links of all joins, then commit. Into tables that never had objects, many
-/// rows are written in several transactions, because the memory of a transaction grows with the pages that it changes.
+/// then write the rows of all tables, then the links of all joins, then commit. If it `savesInParts`, many rows of tables
+/// that never had objects are written in several transactions, because the memory of a transaction grows with the pages
+/// that it changes.
 ///
 /// For modules that read files of other programs, whose objects refer to each other in any direction. Users write with
 /// ``BatchWriter``.
@@ -38,21 +39,49 @@ package final class ObjectGraphWriter {
     private var robbed: Set<RecordKey> = []
     var joinState = JoinState()
 
-    /// Waits until other writers have ended, begins the transaction, and migrates the store to a model in it. Throws
-    /// `StoreError`, for example `cannotMigrate`.
-    package init(in container: PersistentContainer, author: String, migratingTo model: Model) throws {
+    /// The model with all rules, to which the store is migrated after all objects are written.
+    private var finalModel = Model()
+    /// Whether new tables may be written in several transactions.
+    package var savesInParts = false
+
+    /// Waits until other writers have ended, and begins the transaction. Throws `StoreError`.
+    package init(in container: PersistentContainer, author: String) throws {
         (self.container, self.author) = (container, author)
-        writer = try withPublicErrors {
-            var migration = Migration.demanded
-            migration.allowsPasses = true
-            guard let open = try container.store.beginMigration(to: model, migration) else {
-                return try container.store.beginWrite(author: author)
-            }
-            try container.cacheEngine.matchIndexes(in: open.writer, from: open.old)
-            try open.writer.beginNextCommit(author: author)
-            return open.writer
-        }
+        writer = try withPublicErrors { try container.store.beginWrite(author: author) }
         writer.acceptsMissingReferences = true
+    }
+
+    // MARK: Model
+
+    /// Migrates the store to a model, to which all objects of its entities will be written, so that their stored values
+    /// don't matter: what they don't allow is removed and added again. Rules that they may break are kept from the end
+    /// on. Throws `StoreError`, for example for an entity that gets another superentity.
+    package func migrate(to model: Model) throws {
+        try withPublicErrors {
+            finalModel = model
+            if let cleared = writer.model.withoutConflicts(with: model) { try migrate(exactly: cleared) }
+            try migrate(exactly: relaxed(model).replacing(storedModel))
+        }
+    }
+
+    private var storedModel: Model {
+        Model(entities: writer.model.entities.filter { !$0.isDropped && !$0.isJoin })
+    }
+
+    private func relaxed(_ model: Model) throws -> Model {
+        let stored = storedModel
+        return try model.relaxed(for: stored) { name in
+            let number = try writer.model.number(of: name)
+            return try writer.model.family(of: number).contains { try writer.entityState($0).count > 0 }
+        }
+    }
+
+    private func migrate(exactly model: Model) throws {
+        var migration = Migration.demanded
+        migration.allowsPasses = true
+        guard let old = try writer.migrateAndSeal(to: model, migration, author: author) else { return }
+        try container.cacheEngine.matchIndexes(in: writer, from: old)
+        try writer.beginNextCommit(author: author)
     }
 
     /// The store's model, migrated.
@@ -110,7 +139,7 @@ package final class ObjectGraphWriter {
         }
     }
 
-    /// An object whose number isn't given any more, because the store had it before and doesn't have it now.
+    /// An object whose number isn't given any more, because the store had objects with greater numbers.
     package struct ReturnedObject: Error { package let number: UInt64 }
 
     // MARK: Rows
@@ -180,7 +209,7 @@ package final class ObjectGraphWriter {
     /// Ends the transaction if it has inserted many bytes into new tables, and begins the next one.
     func noteInserted(_ records: borrowing RecordBatch) throws {
         insertedBytes += records.byteCount
-        guard insertedBytes >= Self.mostBytes else { return }
+        guard savesInParts, insertedBytes >= Self.mostBytes else { return }
         insertedBytes = 0
         writer = try writer.commitAndBeginNext(author: author)
         writer.acceptsMissingReferences = true
@@ -212,6 +241,7 @@ package final class ObjectGraphWriter {
             try linkLater()
             try clearLinksToDeleted()
             for object in robbed.sorted() { try writer.requireOwnUniqueKeys(of: object) }
+            try migrate(exactly: finalModel.replacing(storedModel))
             try writer.seal()
             try container.cacheEngine.keepAll(in: writer)
             return try writer.commit()
@@ -290,12 +320,20 @@ extension RowLink {
     }
 }
 
-extension PersistentContainer {
-    /// Reads the description of the graph whose copy the store's objects are, in the newest state; nil if they aren't a
-    /// copy. Throws `StoreError`.
-    package func graphSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
+extension ObjectGraphWriter {
+    /// Reads the description of the graph whose copy the store's objects are; nil if they aren't a copy. Throws
+    /// `StoreError`.
+    package func source<Source: Decodable>(as type: Source.Type) throws -> Source? {
         try withPublicErrors {
-            try store.snapshot().attachment(.graph).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+            try writer.attachment(.graph).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+        }
+    }
+
+    /// The number of an entity's objects; 0 if the store lacks the entity. Throws `StoreError`.
+    package func count(ofEntity name: String) throws -> Int {
+        try withPublicErrors {
+            guard writer.model.entity(named: name) != nil else { return 0 }
+            return Int(clamping: try writer.entityState(writer.model.number(of: name)).count)
         }
     }
 }

@@ -139,7 +139,13 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("Standard input can be read only once.")
         }
         guard entities.count == 1, entity != "" else {
-            throw ValidationError(entities.count > 1 ? "--entity can be given once." : "--entity needs a name.")
+            if entities.count > 1 { throw ValidationError("--entity can be given once.") }
+            if entities.isEmpty, let file = files.first, (try? SmallFile.bytes(of: file, limit: 1)) ?? nil == nil {
+                throw ValidationError("\(file) cannot be read.")
+            }
+            throw ValidationError(
+                entities.isEmpty
+                    ? "--entity needs a name; only a store of Core Data has its own." : "--entity needs a name.")
         }
         if replace && key == nil && !isDatabase {
             throw ValidationError("--replace needs --key, which matches rows with objects.")

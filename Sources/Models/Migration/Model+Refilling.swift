@@ -1,0 +1,150 @@
+// Migrations of a store whose objects are about to be written anew by another program's: what the stored values don't allow
+// need not be refused, because these values go anyway.
+extension Model {
+    /// This stored model without what can't become the same property of another model: attributes of another type,
+    /// relationships to another entity or to another number of objects, and relationships of entities that only this
+    /// model has whose other sides the other model lacks. Nil if nothing must go.
+    package func withoutConflicts(with new: Model) -> Model? {
+        var gone: Set<Property> = []
+        for entity in new.entities {
+            guard let stored = self.entity(named: entity.name) else { continue }
+            for property in stored.attributes.map(\.name) + stored.relationships.map(\.name)
+            where entity.conflicts(with: stored, property, in: new, self) {
+                gone.insert(Property(root: root(of: stored.name), name: property))
+            }
+        }
+        for entity in entities where !entity.isDropped {
+            for relationship in entity.relationships {
+                guard let inverse = relationship.inverse else { continue }
+                let other = Property(root: root(of: relationship.destination), name: inverse)
+                let isLost = new.entity(named: entity.name) == nil && new.lacks(inverse, of: relationship.destination)
+                if gone.contains(other) || isLost {
+                    gone.insert(Property(root: root(of: entity.name), name: relationship.name))
+                    if isLost { gone.insert(other) }
+                }
+            }
+        }
+        if gone.isEmpty { return nil }
+        return Model(
+            entities: entities.filter { !$0.isDropped && !$0.isJoin }.map { entity in
+                entity.removing { gone.contains(Property(root: root(of: entity.name), name: $0)) }
+            })
+    }
+
+    /// This model without the rules that stored objects may break until they are written anew: what it requires or makes
+    /// unique, and the stored model doesn't. `hasObjects` says whether an entity of the stored model has objects.
+    package func relaxed(for stored: Model, hasObjects: (String) throws -> Bool) rethrows -> Model {
+        var optional: Set<Property> = []
+        var shared: Set<String> = []
+        for entity in entities {
+            guard let old = stored.entity(named: entity.name), try hasObjects(entity.name) else { continue }
+            let root = root(of: entity.name)
+            for attribute in entity.attributes
+            where !attribute.isOptional && attribute.derivation == nil && !old.requires(attribute.name) {
+                optional.insert(Property(root: root, name: attribute.name))
+            }
+            for relationship in entity.relationships where !relationship.isOptional && !old.requires(relationship.name)
+            {
+                optional.insert(Property(root: root, name: relationship.name))
+            }
+            let known = Set(old.allUniqueLists.map { Set($0) })
+            if !entity.allUniqueLists.allSatisfy({ known.contains(Set($0)) }) { shared.insert(root) }
+        }
+        if optional.isEmpty && shared.isEmpty { return self }
+        return Model(
+            entities: entities.map { entity in
+                let root = root(of: entity.name)
+                return entity.relaxed(isUnique: !shared.contains(root)) {
+                    optional.contains(Property(root: root, name: $0))
+                }
+            })
+    }
+
+    /// A property of a hierarchy of entities.
+    private struct Property: Hashable {
+        let root: String
+        let name: String
+    }
+
+    private func root(of name: String) -> String {
+        var root = name
+        for _ in entities {
+            guard let above = entity(named: root)?.superentity else { return root }
+            root = above
+        }
+        return root
+    }
+
+    private func lacks(_ relationship: String, of name: String) -> Bool {
+        guard let entity = entity(named: name) else { return false }
+        return entity.relationship(named: relationship) == nil
+    }
+}
+
+extension Entity {
+    /// All lists of attributes whose values are unique together, also those of one attribute.
+    fileprivate var allUniqueLists: [[String]] { uniqueAttributes + attributes.filter(\.isUnique).map { [$0.name] } }
+
+    fileprivate func requires(_ property: String) -> Bool {
+        attributes.contains { $0.name == property && !$0.isOptional }
+            || relationships.contains { $0.name == property && !$0.isOptional }
+    }
+
+    /// Whether a property of the stored entity can't become the property of this entity that has its name or is renamed
+    /// from it.
+    fileprivate func conflicts(with stored: Entity, _ name: String, in new: Model, _ old: Model) -> Bool {
+        let attribute = attributes.first { $0.name == name } ?? attributes.first { $0.renamedFrom == name }
+        let relationship = relationships.first { $0.name == name } ?? relationships.first { $0.renamedFrom == name }
+        if let before = stored.attributes.first(where: { $0.name == name }) {
+            if relationship?.name == name { return true }
+            // An attribute that takes the name of another one, which is renamed in turn, is neither.
+            let isExchanged =
+                attribute?.name == name && attribute?.renamedFrom.map { stored.slot(of: $0) != nil } ?? false
+            return attribute.map { $0.type != before.type || isExchanged } ?? false
+        }
+        guard let before = stored.relationships.first(where: { $0.name == name }) else { return false }
+        if attribute?.name == name { return true }
+        guard let relationship else { return false }
+        func isInverseToMany(_ relationship: RelationshipDescription, in model: Model) -> Bool? {
+            model.entity(named: relationship.destination)?.relationship(named: relationship.inverse)?.description
+                .isToMany
+                ?? model.entity(named: relationship.destination)?.relationships.first {
+                    $0.name == relationship.inverse
+                }?.isToMany
+        }
+        return relationship.isToMany != before.isToMany || relationship.destination != before.destination
+            || isInverseToMany(relationship, in: new) != isInverseToMany(before, in: old)
+    }
+
+    /// The entity without some of its properties, which are removed from the store, with the uniqueness of their values
+    /// and their indexes.
+    fileprivate func removing(_ isGone: (String) -> Bool) -> Entity {
+        let gone = (attributes.map(\.name) + relationships.map(\.name)).filter(isGone)
+        if gone.isEmpty { return self }
+        return Entity(
+            name, attributes.filter { !isGone($0.name) }, relationships: relationships.filter { !isGone($0.name) },
+            unique: uniqueAttributes.filter { !$0.contains(where: isGone) },
+            indexes: indexes.filter { !$0.keys.contains { isGone($0.attribute) } },
+            removed: removedAttributes + gone, removedIndexes: removedIndexes, superentity: superentity,
+            isAbstract: isAbstract)
+    }
+
+    fileprivate func relaxed(isUnique: Bool, _ isOptional: (String) -> Bool) -> Entity {
+        Entity(
+            name,
+            attributes.map { attribute in
+                AttributeDescription(
+                    attribute.name, attribute.type, isOptional: attribute.isOptional || isOptional(attribute.name),
+                    isUnique: isUnique && attribute.isUnique, defaultValue: attribute.defaultValue,
+                    renamedFrom: attribute.renamedFrom, derivation: attribute.derivation)
+            },
+            relationships: relationships.map { relationship in
+                guard !relationship.isToMany, isOptional(relationship.name) else { return relationship }
+                return RelationshipDescription(
+                    relationship.name, toOne: relationship.destination, inverse: relationship.inverse,
+                    isOptional: true, deleteRule: relationship.deleteRule, renamedFrom: relationship.renamedFrom)
+            },
+            unique: isUnique ? uniqueAttributes : [], indexes: indexes, removed: removedAttributes,
+            removedIndexes: removedIndexes, superentity: superentity, isAbstract: isAbstract)
+    }
+}
