@@ -303,32 +303,4 @@ import Testing
                 "changed: \(texts) (2): label/p\(keys[0]).word, label/p\(keys[1]).word",
             ], "\(told)")
     }
-
-    @Test func objectsOfOthersAreNotReplaced() throws {
-        try container.importCoreDataStore(at: store.url)
-        let other = try PersistentContainer(temporaryWith: container.model())
-        let writer = try BatchWriter(other, entity: "Shelf")
-        try writer.insert([.string("mine")])
-        try writer.commit()
-        let error = #expect(throws: CoreDataFileError.self) { try other.importCoreDataStore(at: store.url) }
-        #expect(error?.reason == "Shelf has 1 objects that were not imported from it, and would be replaced")
-        #expect(error?.remedy == .hasSameIdentity)
-    }
-
-    /// A later copy's model may lead a relationship elsewhere, or to many objects, and lack entities.
-    @Test func laterModelsMayChangeRelationshipsAndEntities() throws {
-        try container.importCoreDataStore(at: store.url)
-        var options = CoreDataImportOptions()
-        (options.without, options.mostDeleted) = (["label", "Card", "Note"], 100)
-        try container.importCoreDataStore(at: store.url, options: options)
-        #expect(try container.check { _, _ in } == [])
-        let model = try container.model()
-        #expect(model.entity(named: "Item")?.relationship(named: "labels") == nil)
-        // What was left out on demand stays.
-        #expect(try StoreFiles.contents(of: container).contains { $0.id.hasPrefix("label/") })
-        try container.importCoreDataStore(at: store.url)
-        #expect(try container.model().entity(named: "Item")?.relationship(named: "labels") != nil)
-        let found = try StoreFiles.contents(of: container).normalized.withoutAddedSides
-        #expect(try found == StoreFiles.expected("Shop").normalized.decoding(false))
-    }
 }

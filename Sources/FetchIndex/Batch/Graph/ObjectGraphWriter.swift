@@ -1,4 +1,4 @@
-package import FetchIndexEssentials
+internal import FetchIndexEssentials
 package import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
@@ -13,14 +13,14 @@ internal import FetchIndexValues
 /// For modules that read files of other programs, whose objects refer to each other in any direction. Users write with
 /// ``BatchWriter``.
 package final class ObjectGraphWriter {
-    private let container: PersistentContainer
-    private let author: String
+    let container: PersistentContainer
+    let author: String
     private(set) var writer: StoreWriter
     package internal(set) var counts = BatchWriter.Counts()
     /// The numbers of links of joins that were added, given other positions, and removed.
     package internal(set) var joinCounts = BatchWriter.Counts()
     /// A link that is made after all rows were written.
-    private struct LaterLink {
+    struct LaterLink {
         let holder: RecordKey
         let reference: EntityLinks.Reference
         let link: RowLink
@@ -28,19 +28,19 @@ package final class ObjectGraphWriter {
         let isCounted: Bool
     }
 
-    private var later: [LaterLink] = []
+    var later: [LaterLink] = []
     /// Objects that are counted as updated because of a later link.
-    private var linkedLater: Set<RecordKey> = []
+    var linkedLater: Set<RecordKey> = []
     /// The bytes of records that the transaction has inserted into new tables.
     private var insertedBytes = 0
     private static let mostBytes = 32 << 20
-    private var deleted: [RecordKey] = []
+    var deleted: [RecordKey] = []
     /// Objects whose unique values others have taken.
-    private var robbed: Set<RecordKey> = []
+    var robbed: Set<RecordKey> = []
     var joinState = JoinState()
 
     /// The model with all rules, to which the store is migrated after all objects are written.
-    private var finalModel = Model()
+    var finalModel = Model()
     /// Whether new tables may be written in several transactions.
     package var savesInParts = false
 
@@ -64,7 +64,7 @@ package final class ObjectGraphWriter {
         }
     }
 
-    private var storedModel: Model {
+    var storedModel: Model {
         Model(entities: writer.model.entities.filter { !$0.isDropped && !$0.isJoin })
     }
 
@@ -76,7 +76,7 @@ package final class ObjectGraphWriter {
         }
     }
 
-    private func migrate(exactly model: Model) throws {
+    func migrate(exactly model: Model) throws {
         var migration = Migration.demanded
         migration.allowsPasses = true
         guard let old = try writer.migrateAndSeal(to: model, migration, author: author) else { return }
@@ -229,111 +229,11 @@ package final class ObjectGraphWriter {
         }
         return link.values(in: reference)
     }
-
-    // MARK: The end
-
-    /// Makes the links that were left for later, and commits. Returns the number of the newest commit. Throws
-    /// `StoreError`: `notUnique` if two objects of the graph have the same unique value, or refer to the same object by a
-    /// one-to-one relationship.
-    @discardableResult
-    package func commit() throws -> UInt64 {
-        try withPublicErrors {
-            try linkLater()
-            try clearLinksToDeleted()
-            for object in robbed.sorted() { try writer.requireOwnUniqueKeys(of: object) }
-            try migrate(exactly: finalModel.replacing(storedModel))
-            try writer.seal()
-            try container.cacheEngine.keepAll(in: writer)
-            return try writer.commit()
-        }
-    }
-
-    private func linkLater() throws {
-        // Two objects may exchange their links.
-        for link in later where link.reference.isUnique && !link.isCounted {
-            guard let old = try writer.copy(of: link.holder) else { continue }
-            let new = try entity(of: link.holder).record(
-                old.span.bytes, setting: link.link.values(in: link.reference))
-            try writer.releaseLinks(of: link.holder, old.span.bytes, for: new.span.bytes)
-        }
-        for link in later {
-            try set(link.link.values(in: link.reference), of: link.holder, isCounted: link.isCounted)
-        }
-    }
-
-    /// Removes the links that still lead to deleted objects, of objects that aren't in the graph.
-    private func clearLinksToDeleted() throws {
-        for object in deleted {
-            for incoming in writer.links(ofEntity: object.entity)?.incoming ?? [] {
-                guard try writer.linkCount(incoming.name, to: object) > 0 else { continue }
-                for holder in try writer.holders(of: incoming.name, to: object) {
-                    if incoming.isJoin {
-                        try writer.remove(holder)
-                        continue
-                    }
-                    let entity = entity(of: holder)
-                    guard let reference = entity.links?.references.first(where: { $0.name == incoming.name }) else {
-                        continue
-                    }
-                    try set([reference.slot: .null, reference.position: .null], of: holder, isCounted: false)
-                }
-            }
-        }
-    }
-
-    private func set(_ values: [Int: Value], of object: RecordKey, isCounted: Bool) throws {
-        guard let old = try writer.copy(of: object) else { return }
-        let record = try entity(of: object).record(old.span.bytes, setting: values)
-        guard try writer.update(object, record.span.bytes), !isCounted, linkedLater.insert(object).inserted else {
-            return
-        }
-        counts.updated += 1
-        counts.unchanged = max(0, counts.unchanged - 1)
-    }
-
-    func references(of entity: Int) -> [EntityLinks.Reference] { writer.links(ofEntity: entity)?.references ?? [] }
-
-    private func entity(of object: RecordKey) -> Entity { writer.model.entities[object.entity] }
-
-    // MARK: The graph
-
-    /// Notes the store that gave the objects their numbers, after all rows were written. Throws `StoreError`.
-    package func noteNumbers(of store: UUID, _ tables: [GraphTable]) throws {
-        try withPublicErrors { for table in tables { try writer.noteNumbers(of: store, table.entityNumber) } }
-    }
-
-    /// Stores a description of the graph, in the transaction. Throws `StoreError`.
-    package func setSource(_ source: some Encodable) throws {
-        try withPublicErrors {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            let bytes = Array(try encoder.encode(source))
-            if try writer.attachment(.graph) != bytes { try writer.setAttachment(.graph, to: bytes) }
-        }
-    }
 }
 
 extension RowLink {
     /// The values of a reference's slots.
-    fileprivate func values(in reference: EntityLinks.Reference) -> [Int: Value] {
+    func values(in reference: EntityLinks.Reference) -> [Int: Value] {
         [reference.slot: object.reference, reference.position: position.map { .data(Data($0)) } ?? .null]
-    }
-}
-
-extension ObjectGraphWriter {
-    /// Reads the description of the graph whose copy the store's objects are; nil if they aren't a copy. Throws
-    /// `StoreError`.
-    package func source<Source: Decodable>(as type: Source.Type) throws -> Source? {
-        try withPublicErrors {
-            try writer.attachment(.graph).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
-        }
-    }
-
-    /// The number of an entity's objects; 0 if the store lacks the entity. Throws `StoreError`.
-    package func count(ofEntity name: String) throws -> Int {
-        try withPublicErrors {
-            guard writer.model.entity(named: name) != nil else { return 0 }
-            return Int(clamping: try writer.entityState(writer.model.number(of: name)).count)
-        }
     }
 }
