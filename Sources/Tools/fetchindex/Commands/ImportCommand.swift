@@ -140,7 +140,9 @@ struct ImportCommand: ParsableCommand {
         }
         guard entities.count == 1, entity != "" else {
             if entities.count > 1 { throw ValidationError("--entity can be given once.") }
-            if entities.isEmpty, let file = files.first, (try? SmallFile.bytes(of: file, limit: 1)) ?? nil == nil {
+            if entities.isEmpty, let file = files.first, file != CatalogueInput.standardInput,
+                !CoreDataOptions.isFile(file)
+            {
                 throw ValidationError("\(file) cannot be read.")
             }
             throw ValidationError(

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FetchIndexCatalogues
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// The options for importing a store of Core Data.
@@ -42,14 +42,19 @@ struct CoreDataOptions: ParsableArguments {
     /// Whether a file is a store of Core Data, whatever its name. The database isn't opened, because that would write
     /// files beside it.
     static func isStore(_ path: String) -> Bool {
-        guard let start = try? SmallFile.bytes(of: path, limit: magic.utf8.count), start.elementsEqual(magic.utf8)
-        else {
-            return false
-        }
+        guard isFile(path), let start = try? SmallFile.bytes(of: path, limit: magic.utf8.count),
+            start.elementsEqual(magic.utf8)
+        else { return false }
         return [path, path + "-wal"].contains { path in
             let bytes = (try? SmallFile.bytes(of: path, limit: searchedLength)) ?? nil
             return bytes?.contains(table.utf8) ?? false
         }
+    }
+
+    /// Whether a path leads to a regular file. Opening a pipe to look at it would make its writer fail.
+    static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Replaces this process by the program that imports stores of Core Data.
