@@ -22,15 +22,10 @@ extension ObjectGraphWriter {
     }
 
     private func linkLater() throws {
-        // Two objects may exchange their links.
-        for link in later where link.reference.isUnique && !link.isCounted {
-            guard let old = try writer.copy(of: link.holder) else { continue }
-            let new = try entity(of: link.holder).record(
-                old.span.bytes, setting: link.link.values(in: link.reference))
-            try writer.releaseLinks(of: link.holder, old.span.bytes, for: new.span.bytes)
-        }
+        // Links of one-to-one relationships that change are not in the records by now, so objects can exchange them.
         for link in later {
-            try set(link.link.values(in: link.reference), of: link.holder, isCounted: link.isCounted)
+            let reference = references(of: link.holder.entity)[link.place]
+            try set(link.link.values(in: reference), of: link.holder, isCounted: link.isCounted)
         }
     }
 

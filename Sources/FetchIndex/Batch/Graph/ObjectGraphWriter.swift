@@ -22,7 +22,9 @@ package final class ObjectGraphWriter {
     /// A link that is made after all rows were written.
     struct LaterLink {
         let holder: RecordKey
-        let reference: EntityLinks.Reference
+        /// The place of the relationship in the references of the holder's entity. There may be millions of links, and a
+        /// reference is larger.
+        let place: Int
         let link: RowLink
         /// Whether the holder is counted as inserted or updated already.
         let isCounted: Bool
@@ -154,8 +156,7 @@ package final class ObjectGraphWriter {
                 for link in batch.later {
                     let holder = RecordKey(entity: table.entityNumber, number: batch.numbers[link.row])
                     later.append(
-                        LaterLink(
-                            holder: holder, reference: table.references[link.place], link: link.link, isCounted: true))
+                        LaterLink(holder: holder, place: link.place, link: link.link, isCounted: true))
                 }
                 return try noteInserted(batch.records)
             }
@@ -173,7 +174,7 @@ package final class ObjectGraphWriter {
         let object = RecordKey(entity: table.entityNumber, number: batch.numbers[row])
         let old = try writer.copy(of: object)
         var record = batch.records.copy(at: row)
-        var pending: [(EntityLinks.Reference, RowLink)] = []
+        var pending: [GraphBatch.LaterLink] = []
         if !links.isEmpty {
             var values: [Int: Value] = [:]
             for link in links {
@@ -181,16 +182,16 @@ package final class ObjectGraphWriter {
                 if let made = try self.values(of: link.link, reference, old, table) {
                     values.merge(made) { $1 }
                 } else {
-                    pending.append((reference, link.link))
+                    pending.append(link)
                 }
             }
             record = try table.entity.record(record.span.bytes, setting: values)
         }
         let outcome = try write(record, as: object, replacing: old)
         counts.add(outcome)
-        for (reference, link) in pending {
+        for link in pending {
             later.append(
-                LaterLink(holder: object, reference: reference, link: link, isCounted: !outcome.isUnchanged))
+                LaterLink(holder: object, place: link.place, link: link.link, isCounted: !outcome.isUnchanged))
         }
     }
 
