@@ -53,7 +53,7 @@ struct DifferenceList {
         }
     }
 
-    /// Adds noted differences to those of the same kinds.
+    /// Adds noted differences; the counts of equal kinds are added.
     mutating func add(_ others: [CoreDataDifference]) {
         for other in others {
             let key = [other.kind.rawValue, other.what]

@@ -15,9 +15,9 @@ public struct CoreDataImportOptions: Sendable {
     public var mostDeleted = 50
     /// Whether any difference is an error, before anything is written.
     public var isStrict = false
-    /// Whether the copy is a later one of the imported store although its identifier is another.
+    /// Whether the copy is a later one of the stored objects although its identifier is another, or although they weren't
+    /// imported. They are replaced by number.
     public var hasSameIdentity = false
-
     /// Whether transformable attributes whose values are archives of plain Foundation types, and SwiftData's lists of
     /// structures, become texts of JSON.
     public var decodesArchives = false

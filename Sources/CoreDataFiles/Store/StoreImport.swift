@@ -56,7 +56,7 @@ struct StoreImport {
         CoreDataFileError(path: source.url.path, reason: reason, remedy: remedy)
     }
 
-    /// Throws if the stored objects aren't those of an earlier copy.
+    /// Throws if the stored objects didn't come with an earlier copy.
     private static func requireSameStore(
         _ source: CoreDataStore, _ known: ImportedStore?, _ entities: [String], _ writer: ObjectGraphWriter
     ) throws {

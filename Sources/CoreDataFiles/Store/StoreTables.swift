@@ -7,7 +7,7 @@ struct StoreTables {
     /// The greatest key that was given to an object, by the number of the topmost entity.
     let greatestKeys: [Int64: Int64]
 
-    /// The number of the first table that isn't an entity of the model, such as those of the history.
+    /// The number of the first table that isn't an entity of the model, such as a table of the history.
     private static let firstOfSystem: Int64 = 16_000
 
     /// Reads the schema of a store. Throws `CoreDataFileError` if the database isn't a store of Core Data.

@@ -82,7 +82,7 @@ extension Model {
 }
 
 extension Entity {
-    /// All lists of attributes whose values are unique together, also those of one attribute.
+    /// All lists of attributes whose values are unique together, also lists of one attribute.
     fileprivate var allUniqueLists: [[String]] { uniqueAttributes + attributes.filter(\.isUnique).map { [$0.name] } }
 
     fileprivate func requires(_ property: String) -> Bool {

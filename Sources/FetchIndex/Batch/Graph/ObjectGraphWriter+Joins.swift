@@ -67,7 +67,7 @@ extension ObjectGraphWriter {
         if try writer.update(holder, record.span.bytes) { joinCounts.updated += 1 } else { joinCounts.unchanged += 1 }
     }
 
-    /// Ends the links of a join: removes those of objects whose links weren't given. O(links).
+    /// Ends the links of a join: objects whose links weren't given lose them. O(links).
     package func endLinks(_ join: GraphJoin) throws {
         try withPublicErrors {
             let seen = joinState.seen

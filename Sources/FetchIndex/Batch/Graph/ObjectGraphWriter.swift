@@ -4,7 +4,7 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Makes a store's objects those of another program's object graph, in one transaction: objects are matched by entity and
+/// Makes a store's objects a copy of another program's object graph, in one transaction: objects are matched by entity and
 /// number; what differs is written, and objects that the graph lacks are deleted, without delete rules. First delete,
 /// then write the rows of all tables, then the links of all joins, then commit. If it `savesInParts`, many rows of tables
 /// that never had objects are written in several transactions, because the memory of a transaction grows with the pages
