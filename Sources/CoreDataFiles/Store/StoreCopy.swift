@@ -29,11 +29,7 @@ final class StoreCopy {
         let defects = try Self.defects(of: database, path)
         if defects.isEmpty { return }
         database.isDamaged = true
-        if !salvages {
-            // Without a statement here, Swift would not run deinit of a value that isn't whole.
-            try? FileManager.default.removeItem(atPath: folder)
-            throw Self.damaged(path, defects[0])
-        }
+        if !salvages { throw Self.damaged(path, defects[0]) }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -45,8 +45,8 @@ package struct FingerprintComparison {
         try compare(division.first..<first.upperBound, division.second..<second.upperBound)
     }
 
-    /// The ranks in both orders of the place nearest to the middle of the longer range that divides it; nil if all rows
-    /// of the longer range have the same place.
+    /// The ranks in both orders of the place nearest to the middle of the longer range that divides it; nil if the
+    /// longer range has one place for all its rows.
     private func division(of first: Range<Int>, _ second: Range<Int>) throws -> (first: Int, second: Int)? {
         let isByFirst = first.count >= second.count
         let (order, range) = isByFirst ? (orders.first, first) : (orders.second, second)

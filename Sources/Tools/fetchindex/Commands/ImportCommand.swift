@@ -22,9 +22,9 @@ struct ImportCommand: ParsableCommand {
             --dry-run does all of it in one transaction that is dropped: it prints the counts, and what would change in the \
             order of each --cache. With rules, the import is one transaction, which is committed only if it keeps them.
 
-            A store of Core Data is recognized by its content. It is imported in one transaction, with its model and its \
-            relationships, without --entity or with those that are wanted. A later copy of it is compared: what differs is \
-            written, and objects that it lacks are deleted, up to --replace-limit.
+            A store of Core Data is recognized by its content, and imported with its model and its relationships: all \
+            entities, or each --entity. A later copy of it is compared, in one transaction: what differs is written, and \
+            objects that it lacks are deleted, up to --replace-limit.
 
             Example: fetchindex import books.store books.csv --entity Book --key isbn
             """)
