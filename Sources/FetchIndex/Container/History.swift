@@ -113,7 +113,7 @@ extension ChangeKind {
     fileprivate init(_ kind: LogEntryKind) {
         self =
             switch kind {
-            case .inserted: .insert
+            case .inserted, .returned: .insert
             case .updated: .update
             case .deleted: .delete
             }

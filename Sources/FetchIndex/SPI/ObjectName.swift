@@ -64,7 +64,7 @@ package final class ObjectNames {
         if !isLogTooShort, let values = name?.newValues { name?.oldValues = values }
         guard let commit else { return name }
         let past = try past(of: id.key.entity, commit, last)
-        if id.key.number >= past.firstInserted {
+        if past.isInserted(id.key.number) {
             name?.oldValues = nil
             return name
         }
@@ -79,7 +79,7 @@ package final class ObjectNames {
     private func withRecord(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws {
         if last < reader.commit {
             let later = try past(of: object.entity, last, reader.commit)
-            if try object.number >= later.firstInserted || later.withRecord(of: object.number, body) { return }
+            if try later.isInserted(object.number) || later.withRecord(of: object.number, body) { return }
         }
         _ = try reader.record(object, body)
     }

@@ -108,7 +108,7 @@ extension StoreReader {
         try forEachLogEntry(of: nil, after: commit - 1, through: commit) { entry, old in
             let (kind, object, count) = (entry.kind, entry.object, entry.count)
             if joins.contains(object.entity) {
-                if kind != .inserted { return try linked.formUnion(joinedObjects(old)) }
+                if kind == .updated || kind == .deleted { return try linked.formUnion(joinedObjects(old)) }
                 let end = min(object.number &+ count, try entityState(object.entity).nextObject)
                 for number in object.number..<max(object.number, end) {
                     _ = try record(RecordKey(entity: object.entity, number: number)) {
@@ -119,6 +119,7 @@ extension StoreReader {
             }
             switch kind {
             case .updated, .deleted: changes.append((object, kind))
+            case .returned: changes.append((object, .inserted))
             case .inserted:
                 guard model.entities.indices.contains(object.entity) else { return }
                 let end = min(object.number &+ count, try entityState(object.entity).nextObject)

@@ -56,7 +56,8 @@ package struct LogEntry {
             throw StoreError.corrupted("\(key.name) names no object")
         }
         let count = kind == .inserted ? try reader.varint() : 1
-        let old = kind == .inserted ? 0..<0 : try reader.range(try reader.count())
+        let hasOld = kind == .updated || kind == .deleted
+        let old = hasOld ? try reader.range(try reader.count()) : 0..<0
         let object = RecordKey(entity: Int(entity), number: number)
         return (LogEntry(kind: kind, object: object, count: count, place: place), old)
     }
@@ -67,6 +68,8 @@ package enum LogEntryKind: UInt8 {
     case inserted = 1
     case updated = 2
     case deleted = 3
+    /// An object with a given number that is less than those of objects before. It has no old record.
+    case returned = 4
 }
 
 /// The counts of an entity's objects that a commit inserted, updated and deleted.
@@ -79,7 +82,7 @@ package struct EntityChanges: Equatable, Sendable {
 
     mutating func add(_ kind: LogEntryKind, _ count: UInt64 = 1) {
         switch kind {
-        case .inserted: inserted &+= Int(clamping: count)
+        case .inserted, .returned: inserted &+= Int(clamping: count)
         case .updated: updated &+= Int(clamping: count)
         case .deleted: deleted &+= Int(clamping: count)
         }

@@ -48,6 +48,17 @@ struct LogWriter {
         part.appendBytes(old)
     }
 
+    /// Adds an inserted object whose number is less than those of objects before, unless the commit has logged a change of
+    /// the object with that number.
+    mutating func insertReturned(_ object: RecordKey, in writer: StoreWriter) throws {
+        guard logged.insert(object.rawValue).inserted else { return }
+        changes[object.entity, default: EntityChanges()].add(.returned)
+        if part.count > Self.partLength { try writePart(in: writer) }
+        part.append(LogEntryKind.returned.rawValue)
+        part.appendVarint(UInt64(object.entity))
+        part.appendVarint(object.number)
+    }
+
     private mutating func writePart(in writer: StoreWriter) throws {
         part.appendChecksum(with: LogKey(commit: commit, part: nextPart).checksum)
         try put(part, part: nextPart, in: writer)

@@ -22,12 +22,24 @@ extension StoreReader {
         }
         let before = try PastRecords(of: entity, after: first, through: last, in: self)
         let after = try PastRecords(of: entity, after: last, through: commit, in: self)
+        // Most logs have none.
+        var returned = before.numbersOfReturned[...]
+        func passReturned(before end: UInt64) throws {
+            while let number = returned.first, number < end {
+                returned.removeFirst()
+                let object = RecordKey(entity: entity, number: number)
+                guard let new = try after.copy(of: object) else { continue }
+                try body(RecordChange(object: object, old: nil, new: new))
+            }
+        }
         try before.forEach { number, old in
+            try passReturned(before: number)
             let object = RecordKey(entity: entity, number: number)
             let new = try after.copy(of: object)
             if let new, try hasSameValues(old, new.span.bytes, of: entity) { return }
             try body(RecordChange(object: object, old: [UInt8](copying: old), new: new))
         }
+        try passReturned(before: .max)
         try forEachInserted(entity, from: before.firstInserted, until: after.firstInserted, deleted: after, body)
     }
 
@@ -43,7 +55,9 @@ extension StoreReader {
                 return
             }
             // The oldest record is the one at the commit, see `PastRecords`.
-            guard entry.object.number < firstInserted, seen.insert(entry.object.number) else { return }
+            guard entry.object.number < firstInserted, seen.insert(entry.object.number), entry.kind != .returned else {
+                return
+            }
             let isSame = try old.withUnsafeBytes { old in
                 var isSame = false
                 _ = try record(entry.object) { isSame = try hasSameValues($0, old.bytes, of: entity) }
@@ -103,7 +117,9 @@ extension StoreReader {
         }
         try scan(entity, from: first) { object, record in
             guard object.number < end else { return false }
-            if try !passLogged(through: object.number) { try pass(object.number, [UInt8](copying: record)) }
+            if try !passLogged(through: object.number), !after.isInserted(object.number) {
+                try pass(object.number, [UInt8](copying: record))
+            }
             return true
         }
         _ = try passLogged(through: end)

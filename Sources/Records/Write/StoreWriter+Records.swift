@@ -19,6 +19,30 @@ extension StoreWriter {
         return try insertCompleted(entity, record, as: number)
     }
 
+    /// Inserts an object with a given number that an object had before, or that was left out: an object of another program,
+    /// which comes back there. Throws like `insert`, and `corrupted` if there is an object with this number. O(log n).
+    package func insertReturned(_ object: RecordKey, _ record: RawSpan) throws {
+        try requireChangeable()
+        guard try object.number < entityState(object.entity).nextObject else {
+            try insert(object.entity, record, as: object.number)
+            return
+        }
+        let record = try completed(object.entity, record) ?? [UInt8](copying: record)
+        if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
+        let keys = try uniqueKeys(object.entity, record.span.bytes)
+        try checkUnique(keys, of: object.entity, record.span.bytes)
+        if hasLinks { try checkLinks(of: object.entity, record.span.bytes) }
+        try put(record.span.bytes, as: object)
+        try putUniqueKeys(keys, of: object)
+        if hasLinks { try putLinks(of: object, record.span.bytes) }
+        try noteRecord(object, old: nil, new: record.span.bytes)
+        var entityState = try entityState(object.entity)
+        entityState.count += 1
+        entities[object.entity] = entityState
+        if let first = firstInserted[object.entity], object.number >= first { return }
+        try log.insertReturned(object, in: self)
+    }
+
     /// The record with its derived values; nil if it has them already, or if the entity has no derived attributes.
     func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
         guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
@@ -149,6 +173,10 @@ extension StoreWriter {
                 canAppend = false
             }
         }
+        try put(record, as: object)
+    }
+
+    private func put(_ record: RawSpan, as object: RecordKey) throws {
         do {
             try view.put(record, for: object.rawValue, in: tables.records, replacing: false)
         } catch let error as LMDBError where error == .keyExists {
