@@ -84,3 +84,18 @@ extension Entity {
         return bytes.span.bytes.checksum
     }
 }
+
+/// Two entities are equal if their names, superentities, abstractness, attributes, relationships, unique attributes and
+/// indexes are equal, in whatever order.
+extension Entity: Hashable {
+    public static func == (left: Entity, right: Entity) -> Bool {
+        left.name == right.name && Set(left.attributes) == Set(right.attributes)
+            && Set(left.uniqueAttributes.map(Set.init)) == Set(right.uniqueAttributes.map(Set.init))
+            && Set(left.indexes) == Set(right.indexes) && left.superentity == right.superentity
+            && left.isAbstract == right.isAbstract && Set(left.relationships) == Set(right.relationships)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+    }
+}

@@ -17,6 +17,10 @@ public struct Entity: Sendable {
         package var passes = 0
         /// The derived attributes; nil if the entity has none. Set when a store is read.
         package var derivations: Derivations?
+        /// The name that caches know the entity by, if it isn't its current one: the first name that the store had for it.
+        package var permanentName: String?
+        /// The names that the entity had before.
+        package var formerNames: [String] = []
         /// The owners of inherited unique constraints, by the constraints' numbers. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
         /// The links of the entity's objects; nil if no relationship involves the entity. Set when a store is read.
@@ -34,6 +38,10 @@ public struct Entity: Sendable {
     package var links: EntityLinks? { definition.stored.links }
 
     public var name: String { definition.name }
+    /// The entity's name in an older model: adding the entity to a store that has one of that name renames the stored one.
+    public var renamedFrom: String? { definition.lineage.renamedFrom }
+    /// The name that stays the same if the entity is renamed.
+    package var permanentName: String { definition.stored.permanentName ?? name }
     /// The name of the entity that this one specializes. This entity inherits the attributes of its superentity, and
     /// its objects are also objects of the superentity.
     public var superentity: String? { definition.lineage.superentity }
@@ -80,11 +88,12 @@ public struct Entity: Sendable {
     /// `[["isbn", "edition"]]`, or alone. `indexes` may be over to-one relationships, too; a repeated index counts
     /// once. `removed` and `removedIndexes` are attributes (or relationships) and indexes of older models that the
     /// store is to remove. `superentity` names another entity of the model, from which this one inherits attributes,
-    /// relationships and unique attributes; it can't change once the entity is stored.
+    /// relationships and unique attributes; it can't change once the entity is stored. `renamedFrom` is the entity's name
+    /// in an older model.
     public init(
         _ name: String, _ attributes: [AttributeDescription], relationships: [RelationshipDescription] = [],
         unique: [[String]] = [], indexes: [Index] = [], removed: [String] = [], removedIndexes: [Index] = [],
-        superentity: String? = nil, isAbstract: Bool = false
+        superentity: String? = nil, isAbstract: Bool = false, renamedFrom: String? = nil
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
         // Whether a subentity's list of one attribute makes the attribute unique depends on the superentity, so
@@ -104,7 +113,7 @@ public struct Entity: Sendable {
             name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, indexKeys: keys, indexes,
             // The store decides later where the links are; `.inverse` is a placeholder.
             relationships: relationships.map { StoredRelationship($0, .inverse) },
-            removed: (removed, removedIndexes), lineage: (superentity, isAbstract, false))
+            removed: (removed, removedIndexes), lineage: (superentity, isAbstract, false, renamedFrom))
     }
 
     package init(
@@ -118,7 +127,8 @@ public struct Entity: Sendable {
         }
         definition = Definition(
             name, slots: slots, uniqueLists: uniqueLists, names, indexKeys: indexKeys, indexes,
-            relationships: relationships, removed: ([], []), lineage: (superentity, isAbstract, isJoin), stored: stored)
+            relationships: relationships, removed: ([], []), lineage: (superentity, isAbstract, isJoin, nil),
+            stored: stored)
     }
 
     private final class Definition: Sendable {
@@ -126,7 +136,7 @@ public struct Entity: Sendable {
         let attributes: [AttributeDescription]
         let uniqueAttributes: [[String]]
         let removed: (attributes: [String], indexes: [Index])
-        let lineage: (superentity: String?, isAbstract: Bool, isJoin: Bool)
+        let lineage: (superentity: String?, isAbstract: Bool, isJoin: Bool, renamedFrom: String?)
         let stored: Stored
         let relationships: [RelationshipDescription]
         let storedRelationships: [StoredRelationship]
@@ -147,7 +157,8 @@ public struct Entity: Sendable {
             _ name: String, slots: [SlotDescription], uniqueLists: [[Int]], _ uniqueNames: [[String]],
             indexKeys: [[IndexKey]], _ indexes: [Index], relationships: [StoredRelationship],
             removed: (attributes: [String], indexes: [Index]),
-            lineage: (superentity: String?, isAbstract: Bool, isJoin: Bool), stored: Stored = Stored()
+            lineage: (superentity: String?, isAbstract: Bool, isJoin: Bool, renamedFrom: String?),
+            stored: Stored = Stored()
         ) {
             self.name = name
             self.slots = slots
@@ -229,8 +240,7 @@ public struct Entity: Sendable {
         name.flatMap { definition.relationshipsByName[$0] }.map { definition.storedRelationships[$0] }
     }
 
-    /// The placeholder for a dropped entity. It keeps the other entities' numbers unchanged, and its own from being
-    /// reused.
+    /// The placeholder for a dropped entity.
     package static let dropped = Entity("", [])
 
     /// Whether an attribute or a relationship has this name, or had it before.
@@ -272,21 +282,6 @@ public struct Entity: Sendable {
     /// The names of a constraint's attributes and references, as messages show them.
     package func name(of constraint: UniqueConstraint) -> String {
         constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")
-    }
-}
-
-/// Two entities are equal if their names, superentities, abstractness, attributes, relationships, unique attributes and
-/// indexes are equal, in whatever order.
-extension Entity: Hashable {
-    public static func == (left: Entity, right: Entity) -> Bool {
-        left.name == right.name && Set(left.attributes) == Set(right.attributes)
-            && Set(left.uniqueAttributes.map(Set.init)) == Set(right.uniqueAttributes.map(Set.init))
-            && Set(left.indexes) == Set(right.indexes) && left.superentity == right.superentity
-            && left.isAbstract == right.isAbstract && Set(left.relationships) == Set(right.relationships)
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
     }
 }
 

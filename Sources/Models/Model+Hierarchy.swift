@@ -130,8 +130,10 @@ extension Entity {
         let parentNames = Set(parent.attributes.map(\.name))
         let ownLists = Set(uniqueAttributes.map(Set.init))
         let lists = parent.uniqueAttributes.filter { !ownLists.contains(Set($0)) }
-        let removed = parent.removedAttributes.filter { !removedAttributes.contains($0) && !names.contains($0) }
         let related = Set(relationships.map(\.name))
+        let removed = parent.removedAttributes.filter {
+            !removedAttributes.contains($0) && !names.contains($0) && !related.contains($0)
+        }
         let relationships = parent.relationships.filter { !related.contains($0.name) } + relationships
         let inheritsRelationships = relationships.count > related.count
         if !isStored && names.isSuperset(of: parentNames) && lists.isEmpty && removed.isEmpty && !inheritsRelationships
@@ -146,7 +148,7 @@ extension Entity {
         return Entity(
             name, inherited + own, relationships: relationships, unique: lists + uniqueAttributes, indexes: indexes,
             removed: removedAttributes + removed, removedIndexes: removedIndexes, superentity: superentity,
-            isAbstract: isAbstract)
+            isAbstract: isAbstract, renamedFrom: renamedFrom)
     }
 
     fileprivate func names(of constraint: UniqueConstraint) -> Set<String> {

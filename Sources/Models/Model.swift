@@ -5,12 +5,25 @@ public struct Model: Hashable, Sendable {
     public package(set) var entities: [Entity]
     /// Types that a user of the model attaches to its entities, by the entities' names. They aren't stored or compared.
     package var attachedTypes: [String: Any.Type] = [:]
+    /// The names of entities that the store is to drop, with their objects and relationships.
+    public package(set) var removedEntities: [String]
+    /// The named requests. In a stored model, they are sorted by name.
+    public package(set) var requests: [NamedRequest]
+    /// The names of requests that the store is to forget.
+    var removedRequests: [String] = []
 
     /// Makes a model of entities, which inherit the attributes, relationships and unique attributes of their
-    /// superentities.
-    public init(entities: [Entity]) { self.entities = Self.inheriting(entities) }
+    /// superentities. `removed` are entities of older models that the store is to drop. `requests` are kept by the store.
+    public init(entities: [Entity], removed: [String] = [], requests: [NamedRequest] = []) {
+        self.entities = Self.inheriting(entities)
+        removedEntities = removed
+        self.requests = requests
+    }
 
-    public static func == (left: Model, right: Model) -> Bool { left.entities == right.entities }
+    public static func == (left: Model, right: Model) -> Bool {
+        left.entities == right.entities && Set(left.removedEntities) == Set(right.removedEntities)
+            && Set(left.requests) == Set(right.requests)
+    }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(entities) }
 
@@ -20,6 +33,19 @@ public struct Model: Hashable, Sendable {
     package func unknownEntity(_ name: String) -> ModelError {
         let names = entities.filter { !$0.isDropped && !$0.isJoin }.map(\.name)
         return .unknownEntity(name, near: NearName(names.nearest(to: name)))
+    }
+
+    /// The number of the entity that caches know by a name; nil if the store has none.
+    package func number(ofPermanent name: String) -> Int? {
+        entities.firstIndex { $0.permanentName == name && !$0.isDropped }
+    }
+
+    /// Replaces an entity by a placeholder, which keeps the other entities' numbers unchanged, its own from being reused,
+    /// and its name.
+    package mutating func drop(_ number: Int) {
+        let name = entities[number].name
+        entities[number] = .dropped
+        if !name.isEmpty { entities[number].stored.formerNames = [name] }
     }
 
     package func number(of entity: String) throws -> Int {
@@ -36,6 +62,15 @@ public struct Model: Hashable, Sendable {
         guard entities.count <= 1 << 15 else { throw ModelError.invalid("it has more than 32,768 entities") }
         guard Set(entities.map(\.name)).count == entities.count else {
             throw ModelError.invalid("two entities have the same name")
+        }
+        if let name = removedEntities.first(where: { name in entities.contains { $0.name == name } }) {
+            throw ModelError.invalid("\(name) is both declared and removed")
+        }
+        guard Set(requests.map(\.name)).count == requests.count else {
+            throw ModelError.invalid("two requests have the same name")
+        }
+        for request in requests where entity(named: request.entity) == nil {
+            throw ModelError.invalid("the request \(request.name) is for \(request.entity), which is not in the model")
         }
         for entity in entities {
             let names = entity.attributes.map(\.name)

@@ -1,9 +1,11 @@
 import FetchIndex
 import FetchIndexCoreDataFiles
 import FetchIndexInspection
+import FetchIndexModels
 import FetchIndexTestSupport
 import Foundation
 import Testing
+import FetchIndexValues
 
 /// Models of Core Data become models of FetchIndex.
 @Suite struct ModelFileTests {
@@ -18,7 +20,7 @@ import Testing
     /// The generated classes are compiled with this test, and declare the model that was read.
     @Test func classesDeclareTheModel() throws {
         let read = try CoreDataModel(contentsOf: ModelFiles.library)
-        #expect(read.model == declaredModel)
+        #expect(read.model.entities == declaredModel.entities)
         let compiled = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("LibraryClasses.swift")
         #expect(
@@ -35,9 +37,29 @@ import Testing
                 "not kept: validation rules (1): Work.rating",
                 "as bytes: transformable attributes (1): Book.marks",
                 "left out: transient attributes (1): Author.initial",
-                "changed: renamed entities, which are new here (1): House", "not kept: user info (1): Tag",
-                "left out: fetch request templates (1): BooksUnder", "left out: configurations (1): Cloud",
+                "not kept: user info (1): Tag", "left out: configurations (1): Cloud",
             ])
+    }
+
+    /// The next version renames an entity to which relationships lead.
+    @Test func aStoreFollowsTheNextVersion() throws {
+        let first = try Model(contentsOf: ModelFiles.library, version: "Library")
+        let container = try PersistentContainer(temporaryWith: first)
+        let context = container.newContext()
+        let (book, publisher) = (try context.insert("Book"), try context.insert("Publisher"))
+        publisher["city"] = .string("東京")
+        book["added"] = .date(Date())
+        book.relate("publisher", to: publisher)
+        try context.save()
+        #expect(try container.request(named: "BooksUnder").predicate?.description.contains("$LIMIT") == true)
+        let next = try Model(contentsOf: ModelFiles.library, version: "Library 2").replacing(container.model())
+        try container.migrate(to: next)
+        let renamed = container.newContext()
+        let found = try #require(try renamed.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        let house = try #require(found.relatedObject("publisher"))
+        #expect(house.entity.name == "House" && house["town"] == .string("東京"))
+        #expect(try container.check { _, _ in } == [])
+        #expect(try container.plan(for: next).isEmpty)
     }
 
     @Test func oddDefaultValuesAreToldAndReplaced() throws {

@@ -174,7 +174,7 @@ import FetchIndexValues
         let request = try request { _, _ in
             if isDropped { return }
             isDropped = true
-            do { try test.write { _ = try $0.dropEntity(0) } } catch { Issue.record(error) }
+            do { try test.write { try $0.dropEntity(0) } } catch { Issue.record(error) }
         }
         #expect(throws: StoreError.unknownEntity("Row")) { try caches.open("rows", request) }
         #expect(isDropped)

@@ -1,4 +1,5 @@
 internal import FetchIndexEssentials
+internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
@@ -25,10 +26,10 @@ struct ModelConverter {
         let entities = zip(source.entities, relationships).map { entity, relationships in
             self.entity(entity, relationships + (added[entity.name] ?? []))
         }
-        for request in source.requests { note(.leftOut, "fetch request templates", request.name) }
         for name in source.configurations { note(.leftOut, "configurations", name) }
         model = Model(entities: entities)
         removeUnusable()
+        model = Model(entities: model.entities, requests: source.requests.compactMap { namedRequest($0) })
         try model.validate()
     }
 
@@ -39,12 +40,26 @@ struct ModelConverter {
         notes.note(kind, what, name)
     }
 
+    private mutating func namedRequest(_ request: SourceModel.Request) -> NamedRequest? {
+        guard let format = request.predicate, let entity = model.entity(named: request.entity) else {
+            note(.leftOut, "fetch request templates of compiled models", request.name)
+            return nil
+        }
+        do {
+            let predicate = format.isEmpty ? nil : try FetchPredicate(format: format, argumentArray: [])
+            return NamedRequest(
+                request.name, entity: entity.name, predicate: predicate, fetchLimit: request.fetchLimit)
+        } catch {
+            note(.leftOut, "fetch request templates whose predicates can't be read", request.name)
+            return nil
+        }
+    }
+
     // MARK: Entities
 
     private mutating func entity(
         _ entity: SourceModel.Entity, _ relationships: [RelationshipDescription]
     ) -> Entity {
-        if entity.formerName != nil { note(.changed, "renamed entities, which are new here", entity.name) }
         for rule in entity.rules { note(.notKept, rule, entity.name) }
         for name in entity.fetchedProperties { note(.leftOut, "fetched properties", "\(entity.name).\(name)") }
         let attributes = entity.attributes.flatMap { attribute($0, of: entity.name) }
@@ -61,7 +76,7 @@ struct ModelConverter {
         }
         return Entity(
             entity.name, attributes, relationships: relationships, unique: entity.uniqueLists, indexes: indexes,
-            superentity: entity.superentity, isAbstract: entity.isAbstract)
+            superentity: entity.superentity, isAbstract: entity.isAbstract, renamedFrom: entity.formerName)
     }
 
     /// Leaves out indexes and uniqueness of properties that have no value in an object's record, and derivations that
@@ -93,7 +108,7 @@ struct ModelConverter {
                 relationships: whole.relationships.filter { superentity?.relationship(named: $0.name) == nil },
                 unique: entity.uniqueLists.filter { $0.allSatisfy(isKey) },
                 indexes: whole.indexes.filter { $0.keys.allSatisfy { isKey($0.attribute) } },
-                superentity: entity.superentity, isAbstract: entity.isAbstract)
+                superentity: entity.superentity, isAbstract: entity.isAbstract, renamedFrom: entity.formerName)
         }
         model = Model(entities: entities)
     }

@@ -24,7 +24,7 @@ extension SourceModel {
         entities.sort { $0.name < $1.name }
         removeInherited()
         requests = root.keys("NSFetchRequestTemplates").texts.sorted().map {
-            Request(name: $0, entity: "", predicate: "")
+            Request(name: $0, entity: "", predicate: nil)
         }
         configurations = root.keys("NSConfigurations").texts.filter { $0 != "PF_DEFAULT_CONFIGURATION_NAME" }.sorted()
     }

@@ -19,7 +19,8 @@ extension SourceModel {
                 requests.append(
                     Request(
                         name: try element.required("name"), entity: try element.required("entity"),
-                        predicate: element.attributes["predicateString"] ?? ""))
+                        predicate: element.attributes["predicateString"] ?? "",
+                        fetchLimit: element.attributes["fetchLimit"].flatMap { Int($0) } ?? 0))
             case "configuration": configurations.append(try element.required("name"))
             default: break
             }

@@ -71,7 +71,9 @@ struct SourceModel {
     struct Request {
         let name: String
         let entity: String
-        let predicate: String
+        /// Nil if it can't be read.
+        let predicate: String?
+        var fetchLimit = 0
     }
 
     var entities: [Entity] = []

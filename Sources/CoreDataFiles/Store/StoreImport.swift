@@ -37,14 +37,15 @@ struct StoreImport {
         let known = try writer.source(as: ImportedStore.self)
         try Self.requireSameStore(source, known, names, writer)
         writer.savesInParts = known?.isWhole != true
-        let gone = Set(known?.entities ?? []).subtracting(source.entityNames).filter {
-            writer.model.entity(named: $0) != nil
-        }
         imported = ImportedStore(
             identifier: source.identifier, isWhole: false,
             entities: Set(names + (known?.entities ?? [])).intersection(source.entityNames).sorted())
         try writer.migrate(to: source.model)
         tables = try writer.tables(of: names)
+        // An entity that the migration renamed isn't gone.
+        let gone = Set(known?.entities ?? []).subtracting(source.entityNames).filter {
+            writer.model.entity(named: $0) != nil
+        }
         goneTables = try writer.tables(of: gone.sorted())
         entityNumbers = Dictionary(tables.map { (places[$0.entity.name] ?? 0, $0.entityNumber) }) { first, _ in first }
         self.places = places
@@ -90,13 +91,7 @@ struct StoreImport {
         try Threads.pipe(Threads.available, capacity: 2) { deliver in
             for (table, areOrdered) in zip(tables, areOrdered) { try readRows(of: table, areOrdered, deliver) }
         } consume: { batch in
-            let entity = batch.table.entity.name
-            do { try writer.write(batch) } catch let error as ObjectGraphWriter.ReturnedObject {
-                throw Self.refusal(
-                    of: source,
-                    "\(entity)/p\(error.number) cannot return, because the store had objects with greater numbers and not this one: import it into another store"
-                )
-            }
+            try writer.write(batch)
         }
         for join in reader.schema.joins { try writeLinks(of: join) }
         if let identifier = source.identifier { try writer.noteNumbers(of: identifier, tables) }

@@ -23,8 +23,14 @@ struct StoreModel {
         if let own {
             whole = own
             chosen = own
-            if let url = options.model, try !Self.has(own, url) {
-                notes.note(.changed, "the model: the store's own is used, and \(url.lastPathComponent) is another", nil)
+            if let url = options.model {
+                if let same = try Self.version(equalTo: own, at: url) {
+                    // Their predicates are text only in the app's file.
+                    chosen.requests = same.requests
+                } else {
+                    notes.note(
+                        .changed, "the model: the store's own is used, and \(url.lastPathComponent) is another", nil)
+                }
             }
         } else if let url = options.model {
             whole = try Self.fitting(url, tables)
@@ -45,9 +51,9 @@ struct StoreModel {
         return try [current].compactMap { $0 } + names.map { try ModelBundle(url, version: $0).source() }
     }
 
-    private static func has(_ own: SourceModel, _ url: URL) throws -> Bool {
+    private static func version(equalTo own: SourceModel, at url: URL) throws -> SourceModel? {
         let model = Set(try ModelConverter(own).model.entities)
-        return try versions(url).contains { Set(try ModelConverter($0).model.entities) == model }
+        return try versions(url).first { Set(try ModelConverter($0).model.entities) == model }
     }
 
     /// The version of a model that fits the store's tables best; of equal ones the current one.

@@ -110,8 +110,9 @@ extension NamedCache.Contents {
 extension NamedCache.Request {
     /// Makes the texts of a cache's request, with the attributes' current names in a model.
     init(_ identity: CacheIdentity, in model: Model) {
-        let texts = try? OrderDefinition(identity, in: model).texts
-        entity = identity.entity
+        let definition = try? OrderDefinition(identity, in: model)
+        let texts = definition?.texts
+        entity = definition?.entity ?? identity.entity
         predicate = texts?.predicate ?? identity.predicate
         sortKeys = texts?.sort ?? identity.sort
         aggregates = texts?.aggregates ?? identity.aggregateList

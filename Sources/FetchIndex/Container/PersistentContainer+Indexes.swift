@@ -52,7 +52,7 @@ extension CacheEngine {
     }
 
     /// Updates caches after a change of the model: builds the caches of added or changed indexes, deletes the caches of
-    /// removed indexes, rebuilds maintained caches whose fingerprint has changed, and catches up the other maintained
+    /// removed indexes and of dropped entities, rebuilds maintained caches whose fingerprint has changed, and catches up the other maintained
     /// caches.
     func matchIndexes(in writer: StoreWriter, from old: Model) throws {
         let wanted = try writer.model.indexOrders()
@@ -60,6 +60,10 @@ extension CacheEngine {
         for name in try CacheDirectory.names(in: writer)
         where CacheDirectory.isIndex(name) && !names.contains(name) {
             _ = try directory.delete(name, in: writer)
+        }
+        for (before, after) in zip(old.entities, writer.model.entities)
+        where !before.isDropped && !before.isJoin && after.isDropped {
+            try directory.deleteAll(ofEntity: before.permanentName, in: writer)
         }
         let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
         // For example, if a subentity was added, indexes and maintained caches of its superentities read other
@@ -98,12 +102,12 @@ extension Model {
             try zip(entity.indexes, entity.indexKeys).map { index, keys in
                 let sortKeys = zip(index.keys, keys).map { SortKey($0, ofRole: entity.slots[$1.slot].role) }
                 let definition = OrderDefinition(entity: entity.name, sortKeys: sortKeys)
-                // The name contains the attributes' permanent names, so that a renamed attribute keeps its cache.
+                // The name contains permanent names, so that renaming the entity or an attribute keeps the cache.
                 let permanent = keys.map {
                     let key = Index.Key(entity.slots[$0.slot].permanentName, isDescending: $0.isDescending)
                     return SortKey(key, ofRole: .attribute).description
                 }
-                let name = "\(CacheDirectory.indexPrefix)\(entity.name)(\(permanent.joined(separator: ",")))"
+                let name = "\(CacheDirectory.indexPrefix)\(entity.permanentName)(\(permanent.joined(separator: ",")))"
                 return CacheRequest(name: name, order: try definition.compile(in: self))
             }
         }

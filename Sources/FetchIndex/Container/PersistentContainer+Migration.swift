@@ -43,7 +43,7 @@ extension PersistentContainer {
             migration.progress = progress
             migration.convert = convert
             try store.migrate(to: model, migration)
-            declare(model)
+            declare(model, in: try store.snapshot().model)
         }
     }
 }

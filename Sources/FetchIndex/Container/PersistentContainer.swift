@@ -126,16 +126,21 @@ public final class PersistentContainer: Sendable {
     }
 
     func requireDeclared(in model: Model) throws {
-        for (name, entity) in declared.withLock({ $0 }) {
-            guard let stored = model.entity(named: name) else {
-                throw StoreError.modelMismatch(entity: name, "it was dropped")
-            }
-            try stored.requireAttributes(of: entity)
+        let declared = declared.withLock { $0 }.sorted { $0.key < $1.key }
+        for (name, _) in declared where model.entity(named: name) == nil {
+            let renamed = model.entities.first { $0.stored.formerNames.contains(name) && !$0.isDropped }
+            throw StoreError.modelMismatch(
+                entity: name, renamed.map { "it is called \($0.name) now" } ?? "it was dropped")
         }
+        for (name, entity) in declared { try model.entity(named: name)?.requireAttributes(of: entity) }
     }
 
-    func declare(_ model: Model) {
-        declared.withLock { declared in for entity in model.entities { declared[entity.name] = entity } }
+    /// Notes that this program now declares a model, to which it has migrated the store, which then has `stored`.
+    func declare(_ model: Model, in stored: Model) {
+        declared.withLock { declared in
+            declared = declared.filter { stored.entity(named: $0.key) != nil }
+            for entity in model.entities { declared[entity.name] = entity }
+        }
     }
 
     func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
@@ -163,12 +168,13 @@ public final class PersistentContainer: Sendable {
     /// The stored model in the store's newest state. Throws `StoreError`.
     public func model() throws -> Model {
         try withPublicErrors {
-            Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped && !$0.isJoin })
+            let model = try store.snapshot().model
+            return Model(entities: model.entities.filter { !$0.isDropped && !$0.isJoin }, requests: model.requests)
         }
     }
 
-    /// Removes an entity with its objects and caches, in one transaction. Returns the number of removed objects.
-    /// O(n log n). Throws `StoreError`, for example if a record is damaged; the entity then stays.
+    /// Removes an entity with its objects and caches, and the relationships that lead from and to it, in one transaction.
+    /// Returns the number of removed objects. O(n log n). Throws `StoreError`, for example if a record is damaged; the entity then stays.
     @discardableResult
     public func dropEntity(named name: String) throws -> Int {
         try withPublicErrors {
@@ -185,13 +191,14 @@ public final class PersistentContainer: Sendable {
             throw StoreError.invalidModel(
                 "\(writer.model.entities[subentity].name) is a subentity of \(name), and must be dropped first")
         }
-        let old = writer.model
-        let count = try writer.dropEntity(number)
-        try caches.deleteAll(ofEntity: name, in: writer)
-        try writer.seal()
+        let count = try writer.entityState(number).count
+        var migration = Migration.demanded
+        migration.allowsPasses = true
+        let given = Model(entities: [], removed: [name])
+        guard let old = try writer.migrateAndSeal(to: given, migration, author: "") else { return nil }
         try cacheEngine.matchIndexes(in: writer, from: old)
         try writer.commit()
-        return count
+        return Int(clamping: count)
     }
 
     /// The directory of caches. Writes the hits that this container still holds in memory, so that counts include them.

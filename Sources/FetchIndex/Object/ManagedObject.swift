@@ -76,6 +76,10 @@ open class ManagedObject {
     /// Indexes that older versions of the class declared, and that the store must remove.
     open class var removedIndexes: [Index] { [] }
 
+    /// The name of the entity in an older model: opening a store that has an entity of that name renames it. Subclasses
+    /// inherit an override, so an override must compare the class, as for `isAbstract`.
+    open class var renamedFrom: String? { nil }
+
     /// Names of attributes that older versions of the class declared, and that the store must remove.
     open class var removedAttributes: [String] { [] }
 

@@ -39,7 +39,8 @@ extension ManagedObject {
         return Entity(
             entityName, attributes.map(\.description), relationships: relationships, unique: uniqueAttributes,
             indexes: indexes.filter { !inherited.contains($0) }, removed: removedAttributes,
-            removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract)
+            removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract,
+            renamedFrom: renamedFrom)
     }
 
     /// Functions that make the initial values of new objects, by the attributes' names.

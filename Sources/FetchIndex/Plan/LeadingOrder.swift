@@ -49,7 +49,7 @@ final class LeadingOrder {
     /// Whether the cache was built with the given predicate, so that all its rows match it.
     func isOf(_ predicate: FetchPredicate) -> Bool {
         if identity.predicate.isEmpty { return false }
-        if let entity = model.entity(named: identity.entity), entity.hasRenames {
+        if let number = model.number(ofPermanent: identity.entity), model.entities[number].hasRenames {
             return (try? OrderDefinition(identity, in: model))?.predicate == predicate
         }
         return identity.predicate.utf8.elementsEqual(predicate.description.utf8)

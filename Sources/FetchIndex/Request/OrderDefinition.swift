@@ -110,7 +110,7 @@ public struct OrderDefinition: Hashable, Sendable {
             } : self
         let texts = permanent.texts
         let identity = CacheIdentity(
-            entity: entity.name,
+            entity: entity.permanentName,
             reads: CacheIdentity.reads(
                 placer.reads, of: entity, subentities.map { ($0, $1, $2.reads) },
                 includesSubentities: includesSubentities, related: related, in: model),
@@ -150,7 +150,9 @@ public struct OrderDefinition: Hashable, Sendable {
     package init(_ identity: CacheIdentity, in model: Model) throws {
         try self.init(permanent: identity)
         includesSubentities = identity.includesSubentities
-        guard let entity = model.entity(named: identity.entity) else { return }
+        guard let number = model.number(ofPermanent: identity.entity) else { return }
+        let entity = model.entities[number]
+        self.entity = entity.name
         // Removed attributes are included: if an attribute's type changes, its slot is removed, and another slot with
         // its name is added.
         let renames = entity.slots.filter { $0.permanentName != $0.attribute.name }

@@ -21,7 +21,9 @@ package struct ReadableRequest {
         (self.identity, self.name, self.container, self.snapshot) = (identity, name, container, snapshot)
     }
 
-    package var entity: String { identity.entity }
+    package var entity: String {
+        snapshot.model.number(ofPermanent: identity.entity).map { snapshot.model.entities[$0].name } ?? identity.entity
+    }
     package var includesSubentities: Bool { identity.includesSubentities }
 
     /// The definition, with the current names of attributes. Throws `RequestError` or another error if the stored texts

@@ -1,6 +1,7 @@
 package import FetchIndexEssentials
 internal import FetchIndex
 package import FetchIndexModels
+internal import FetchIndexPredicates
 internal import FetchIndexValues
 
 /// A model as JSON.
@@ -17,6 +18,7 @@ package struct ModelFile: Codable {
 
     package struct StoredEntity: Codable {
         let name: String
+        var renamedFrom: String?
         var superentity: String?
         var isAbstract: Bool?
         /// The attributes. A subentity may leave out the attributes that it inherits.
@@ -29,12 +31,23 @@ package struct ModelFile: Codable {
         var removed: [String]?
     }
 
+    package struct StoredRequest: Codable {
+        let name: String
+        let entity: String
+        var predicate: String?
+        var fetchLimit: Int?
+    }
+
     package let entities: [StoredEntity]
+    /// The entities that the store is to drop.
+    var removed: [String]?
+    var requests: [StoredRequest]?
 
     package init(_ model: Model) {
         entities = model.entities.map { entity in
             StoredEntity(
-                name: entity.name, superentity: entity.superentity, isAbstract: entity.isAbstract ? true : nil,
+                name: entity.name, renamedFrom: entity.renamedFrom, superentity: entity.superentity,
+                isAbstract: entity.isAbstract ? true : nil,
                 attributes: entity.attributes.map { attribute in
                     StoredAttribute(
                         name: attribute.name, type: attribute.type.name, isOptional: attribute.isOptional,
@@ -45,6 +58,13 @@ package struct ModelFile: Codable {
                 relationships: entity.relationships.isEmpty ? nil : entity.relationships.map { RelationshipFile($0) },
                 unique: entity.uniqueAttributes.isEmpty ? nil : entity.uniqueAttributes,
                 indexes: entity.indexes.isEmpty ? nil : entity.indexes.map(\.text))
+        }
+        if model.requests.isEmpty { return }
+        requests = model.requests.map { request in
+            StoredRequest(
+                name: request.name, entity: request.entity,
+                predicate: request.predicate.isEmpty ? nil : request.predicate,
+                fetchLimit: request.fetchLimit == 0 ? nil : request.fetchLimit)
         }
     }
 
@@ -77,8 +97,17 @@ package struct ModelFile: Codable {
                     unique: entity.unique ?? [],
                     indexes: try (entity.indexes ?? []).map { try Index(parsing: $0) }, removed: entity.removed ?? [],
                     removedIndexes: try (entity.removedIndexes ?? []).map { try Index(parsing: $0) },
-                    superentity: entity.superentity, isAbstract: entity.isAbstract ?? false)
-            })
+                    superentity: entity.superentity, isAbstract: entity.isAbstract ?? false,
+                    renamedFrom: entity.renamedFrom)
+            }, removed: removed ?? [], requests: try (requests ?? []).map { try Self.request($0, path) })
+    }
+
+    private static func request(_ stored: StoredRequest, _ path: String) throws -> NamedRequest {
+        do {
+            let predicate = try stored.predicate.map { try FetchPredicate(format: $0, argumentArray: []) }
+            return NamedRequest(
+                stored.name, entity: stored.entity, predicate: predicate, fetchLimit: stored.fetchLimit ?? 0)
+        } catch { throw MalformedModel("\(path): the predicate of the request \(stored.name): \(error)") }
     }
 
     private static func attribute(

@@ -11,6 +11,9 @@ internal import FetchIndexValues
 //         | nothing, or (since version 7) subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
 //         | nothing, or (since version 9) relationships varint x ( entity varint | relationship )
 //             | joins varint x entity varint
+//         | nothing, or (if an entity has former names, or if there are requests) names varint x ( entity varint | permanent name text
+//             | former names varint x text )
+//             | requests varint x ( name text | entity text | predicate text | limit varint )
 //         | checksum 4
 //     flags       1 optional, 2 unique, 4 removed, 8 a reference, 16 a position; of a subentity 1 abstract; a list without slots was
 //                 removed
@@ -113,7 +116,31 @@ extension SlotDescription {
     }
 }
 
+extension [UInt8] {
+    fileprivate mutating func appendNames(of entity: Entity) {
+        appendText(entity.permanentName)
+        appendVarint(UInt64(entity.stored.formerNames.count))
+        for name in entity.stored.formerNames { appendText(name) }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ request: NamedRequest) {
+        for text in [request.name, request.entity, request.predicate] { appendText(text) }
+        appendVarint(UInt64(request.fetchLimit))
+    }
+}
+
+extension NamedRequest {
+    fileprivate init(_ reader: inout ByteReader) throws {
+        self.init(
+            try reader.text(), entity: try reader.text(), predicate: try reader.text(),
+            fetchLimit: Int(clamping: try reader.varint()))
+    }
+}
+
 extension Entity {
+    fileprivate var hasOtherNames: Bool { permanentName != name || !stored.formerNames.isEmpty }
     fileprivate var hasHistory: Bool { passes > 0 || !declarations.isEmpty || slots.contains(where: \.hasHistory) }
 }
 
@@ -134,7 +161,9 @@ extension Model {
         let relationships = entities.enumerated().flatMap { number, entity in
             entity.storedRelationships.map { (number, $0) }
         }
-        let hasMore = !indexes.isEmpty || !derivations.isEmpty || !lineages.isEmpty || !relationships.isEmpty
+        let named = entities.enumerated().filter { $1.hasOtherNames }
+        let hasRelationships = !relationships.isEmpty || !named.isEmpty || !requests.isEmpty
+        let hasMore = !indexes.isEmpty || !derivations.isEmpty || !lineages.isEmpty || hasRelationships
         if !lists.isEmpty || hasHistory || hasMore {
             bytes.appendVarint(UInt64(lists.count))
             for (entity, slots) in lists {
@@ -164,7 +193,7 @@ extension Model {
                 bytes.appendText(expression)
             }
         }
-        if !lineages.isEmpty || !relationships.isEmpty {
+        if !lineages.isEmpty || hasRelationships {
             bytes.appendVarint(UInt64(lineages.count))
             for (number, entity) in lineages {
                 bytes.appendVarint(UInt64(number))
@@ -172,7 +201,7 @@ extension Model {
                 bytes.append(entity.isAbstract ? 1 : 0)
             }
         }
-        if !relationships.isEmpty {
+        if hasRelationships {
             bytes.appendVarint(UInt64(relationships.count))
             for (number, relationship) in relationships {
                 bytes.appendVarint(UInt64(number))
@@ -182,6 +211,15 @@ extension Model {
             bytes.appendVarint(UInt64(joins.count))
             for number in joins { bytes.appendVarint(UInt64(number)) }
         }
+        if !named.isEmpty || !requests.isEmpty {
+            bytes.appendVarint(UInt64(named.count))
+            for (number, entity) in named {
+                bytes.appendVarint(UInt64(number))
+                bytes.appendNames(of: entity)
+            }
+            bytes.appendVarint(UInt64(requests.count))
+            for request in requests { bytes.append(request) }
+        }
         bytes.appendChecksum()
         return bytes
     }
@@ -189,6 +227,7 @@ extension Model {
     package init(decoding bytes: RawSpan) throws {
         var reader = try ByteReader(checked: bytes, subject: { "the model" }, damage: ModelError.corrupted)
         var parts: [StoredEntity] = []
+        var requests: [NamedRequest] = []
         for _ in 0..<(try reader.count()) { parts.append(try StoredEntity(&reader)) }
         if !reader.isAtEnd {
             for _ in 0..<(try reader.count()) {
@@ -233,8 +272,15 @@ extension Model {
                 parts[try Self.entityNumber(&reader, of: parts.count)].isJoin = true
             }
         }
+        if !reader.isAtEnd {
+            for _ in 0..<(try reader.count()) {
+                let number = try Self.entityNumber(&reader, of: parts.count)
+                try parts[number].readNames(&reader)
+            }
+            for _ in 0..<(try reader.count()) { requests.append(try NamedRequest(&reader)) }
+        }
         guard reader.isAtEnd else { throw ModelError.corrupted("the model has more bytes than this version can read") }
-        self.init(entities: parts.map(\.entity))
+        self.init(entities: parts.map(\.entity), requests: requests)
     }
 
     static func entityNumber(_ reader: inout ByteReader, of count: Int) throws -> Int {

@@ -13,6 +13,8 @@ struct StoredEntity {
     private var indexKeys: [[IndexKey]] = []
     private var declarations: [Declaration] = []
     private var passes = 0
+    private var permanentName: String?
+    private var formerNames: [String] = []
 
     init(_ reader: inout ByteReader) throws {
         name = try reader.text()
@@ -125,10 +127,17 @@ struct StoredEntity {
         }
     }
 
+    mutating func readNames(_ reader: inout ByteReader) throws {
+        let permanent = try reader.text()
+        permanentName = permanent == name ? nil : permanent
+        for _ in 0..<(try reader.count()) { formerNames.append(try reader.text()) }
+    }
+
     var entity: Entity {
         Entity(
             name, slots: slots, uniqueLists: uniqueLists, indexKeys: indexKeys, relationships: relationships,
             superentity: superentity, isAbstract: isAbstract, isJoin: isJoin,
-            stored: Entity.Stored(declarations: declarations, passes: passes))
+            stored: Entity.Stored(
+                declarations: declarations, passes: passes, permanentName: permanentName, formerNames: formerNames))
     }
 }

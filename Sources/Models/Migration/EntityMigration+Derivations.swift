@@ -1,4 +1,17 @@
 extension EntityMigration {
+    /// Gives derived attributes new slots, like converted ones: a pass that rewrites records recomputes derived values,
+    /// and these may change.
+    mutating func renewDerivedAttributes() {
+        for slot in old.slots.indices where !slots[slot].isRemoved && slots[slot].attribute.derivation != nil {
+            let new = slots.count
+            append(slots[slot].attribute)
+            slots[new].formerNames = slots[slot].formerNames
+            slots[slot].isRemoved = true
+            slots[slot].attribute = slots[slot].attribute.with(isOptional: true, isUnique: false).derived(by: nil)
+            replaceInLists(slot, by: new)
+        }
+    }
+
     /// Throws if the migration gives a name in an unchanged derivation to another stored attribute, which would
     /// change the derivation's meaning.
     func requireDerivations() throws {

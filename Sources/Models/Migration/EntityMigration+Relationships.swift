@@ -83,6 +83,7 @@ extension EntityMigration {
                     + "\(stored.destination): remove it, and add one of another name")
         }
         if stored == relationship { return }
+        if stored.inverse != relationship.inverse { changesInverses = true }
         if stored.isOptional && !relationship.isOptional {
             steps.append(step(.makeRequired(relationship.name), .pass, "no object may have nil"))
             if case .reference(let slot, _) = relationships[index].storage { required.append((slot, .null)) }

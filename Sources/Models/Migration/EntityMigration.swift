@@ -23,6 +23,8 @@ package struct EntityMigration: Sendable {
     var uniqueLists: [[Int]]
     var indexKeys: [[IndexKey]]
     var relationships: [StoredRelationship]
+    /// A new entity's name in the identities of caches, if it isn't the entity's own.
+    var permanentName: String?
     private let hasClosure: Bool
     private let isDemanded: Bool
     private var isEmptyOfObjects = false
@@ -30,6 +32,8 @@ package struct EntityMigration: Sendable {
     private var computesValues = false
     /// Whether this declaration is new to the store.
     private var isUnknown = false
+    /// Whether a relationship gets another inverse, or none.
+    var changesInverses = false
 
     /// Adds a new entity.
     init(adding given: Entity, _ storage: (RelationshipDescription) -> NewStorage) throws {
@@ -112,7 +116,7 @@ package struct EntityMigration: Sendable {
     }
 
     /// Whether nothing changes: no steps are needed, and the store has followed the declaration before.
-    package var isEmpty: Bool { steps.isEmpty && !isUnknown }
+    package var isEmpty: Bool { steps.isEmpty && !isUnknown && !changesInverses }
 
     /// Returns the migration for an entity without objects, in which every step is free.
     package var withoutObjects: EntityMigration {
@@ -162,19 +166,6 @@ package struct EntityMigration: Sendable {
             throw mismatch("its attribute \(attribute.name) is called \(slots[slot].attribute.name) now")
         }
         insert(attribute)
-    }
-
-    /// Gives derived attributes new slots, like converted ones: a pass that rewrites records recomputes derived values,
-    /// and these may change.
-    private mutating func renewDerivedAttributes() {
-        for slot in old.slots.indices where !slots[slot].isRemoved && slots[slot].attribute.derivation != nil {
-            let new = slots.count
-            append(slots[slot].attribute)
-            slots[new].formerNames = slots[slot].formerNames
-            slots[slot].isRemoved = true
-            slots[slot].attribute = slots[slot].attribute.with(isOptional: true, isUnique: false).derived(by: nil)
-            replaceInLists(slot, by: new)
-        }
     }
 
     func liveSlot(named name: String) -> Int? {
@@ -290,7 +281,10 @@ package struct EntityMigration: Sendable {
         let declared = given.asDeclared(in: entity)
         declarations.removeAll { $0.checksum == declared.checksum }
         declarations.append(declared)
-        entity.stored = Entity.Stored(declarations: declarations, passes: old.passes + (rewritesRecords ? 1 : 0))
+        entity.stored = Entity.Stored(
+            declarations: declarations, passes: old.passes + (rewritesRecords ? 1 : 0),
+            permanentName: permanentName ?? old.stored.permanentName,
+            formerNames: number == nil ? given.renamedFrom.map { [$0] } ?? [] : old.stored.formerNames)
         return entity
     }
 }

@@ -15,9 +15,10 @@ extension Entity {
 
 extension Model {
     /// The migrations of the entities that change between this stored model and a given one, or whose declarations are
-    /// new to the store. Throws `ModelError.mismatch` if an entity can't be migrated, or doesn't fit the given model.
-    package func migrations(
-        to given: Model, isDemanded: Bool, hasClosure: Bool
+    /// new to the store. The migration of the named entities is demanded in any case. Throws `ModelError.mismatch` if an
+    /// entity can't be migrated, or doesn't fit the given model.
+    func migrations(
+        to given: Model, isDemanded: Bool, of demanded: Set<String> = [], hasClosure: Bool
     ) throws -> [EntityMigration] {
         var next = self
         var joins = NewJoins(from: self, to: given)
@@ -26,13 +27,18 @@ extension Model {
             let migration: EntityMigration
             if let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) {
                 migration = try EntityMigration(
-                    of: entities[number], number: number, to: entity, isDemanded: isDemanded, hasClosure: hasClosure
+                    of: entities[number], number: number, to: entity,
+                    isDemanded: isDemanded || demanded.contains(entity.name), hasClosure: hasClosure
                 ) { joins.storage(of: $0, in: entity, inheritedFrom: next.superentity(of: entity)) }
                 if migration.isEmpty { continue }
                 try requireSubentities(of: number, in: given, migration)
                 next.entities[number] = migration.new
             } else {
-                migration = try next.migration(adding: entity, stored: entities.count, &joins)
+                var added = try next.migration(adding: entity, stored: entities.count, &joins)
+                if next.number(ofPermanent: entity.name) != nil {
+                    added.permanentName = "\(entity.name)~\(next.entities.count)"
+                }
+                migration = added
                 next.entities.append(migration.new)
             }
             migrations.append(migration)

@@ -118,7 +118,7 @@ extension Entity {
 
     /// The entity without some of its properties, which are removed from the store, with the uniqueness of their values
     /// and their indexes.
-    fileprivate func removing(_ isGone: (String) -> Bool) -> Entity {
+    func removing(_ isGone: (String) -> Bool) -> Entity {
         let gone = (attributes.map(\.name) + relationships.map(\.name)).filter(isGone)
         if gone.isEmpty { return self }
         return Entity(
@@ -126,7 +126,7 @@ extension Entity {
             unique: uniqueAttributes.filter { !$0.contains(where: isGone) },
             indexes: indexes.filter { !$0.keys.contains { isGone($0.attribute) } },
             removed: removedAttributes + gone, removedIndexes: removedIndexes, superentity: superentity,
-            isAbstract: isAbstract)
+            isAbstract: isAbstract, renamedFrom: renamedFrom)
     }
 
     fileprivate func relaxed(isUnique: Bool, _ isOptional: (String) -> Bool) -> Entity {
@@ -139,12 +139,9 @@ extension Entity {
                     renamedFrom: attribute.renamedFrom, derivation: attribute.derivation)
             },
             relationships: relationships.map { relationship in
-                guard !relationship.isToMany, isOptional(relationship.name) else { return relationship }
-                return RelationshipDescription(
-                    relationship.name, toOne: relationship.destination, inverse: relationship.inverse,
-                    isOptional: true, deleteRule: relationship.deleteRule, renamedFrom: relationship.renamedFrom)
+                isOptional(relationship.name) ? relationship.changed(isOptional: true) : relationship
             },
             unique: isUnique ? uniqueAttributes : [], indexes: indexes, removed: removedAttributes,
-            removedIndexes: removedIndexes, superentity: superentity, isAbstract: isAbstract)
+            removedIndexes: removedIndexes, superentity: superentity, isAbstract: isAbstract, renamedFrom: renamedFrom)
     }
 }

@@ -1,13 +1,35 @@
 extension Model {
     /// The model as the whole of what a stored model's entities are to have: what they have and this model's entities lack
     /// is removed. An attribute or a relationship of the stored model that has `renamedFrom` among its former names, or
-    /// the name itself, is renamed, so a name that lasts through several versions may stand for it. Entities that only
-    /// the stored model has stay. Throws `ModelError.invalid` if a renamed attribute would replace another one.
-    package func replacing(_ stored: Model) throws -> Model {
-        Model(
-            entities: try entities.map { entity in
-                try stored.entity(named: entity.name).map { try entity.replacing($0) } ?? entity
-            })
+    /// the name itself, is renamed, so a name that lasts through several versions may stand for it; so is an entity.
+    /// Entities that only the stored model has stay, unless `dropsEntities`. Throws `ModelError.invalid` if a renamed
+    /// attribute would replace another one.
+    package func replacing(_ stored: Model, dropsEntities: Bool = false) throws -> Model {
+        var sources: Set<String> = []
+        let replaced = try entities.map { entity in
+            guard let old = source(of: entity, in: stored) else { return entity }
+            sources.insert(old.name)
+            return try entity.replacing(old)
+        }
+        let left = stored.entities.filter { !$0.isDropped && !$0.isJoin && !sources.contains($0.name) }.map(\.name)
+        var model = Model(
+            entities: replaced, removed: removedEntities + (dropsEntities ? left : []), requests: requests)
+        model.removedRequests = stored.requests.map(\.name).filter { name in !requests.contains { $0.name == name } }
+        return model
+    }
+
+    /// The stored entity that becomes an entity of this model: that of its name, or one that has or had that name or
+    /// the one before, and that this model lacks.
+    func source(of entity: Entity, in stored: Model) -> Entity? {
+        if let same = stored.entity(named: entity.name) { return same }
+        for name in [entity.renamedFrom, entity.name].compactMap({ $0 }) {
+            let found = stored.entities.first { other in
+                !other.isDropped && (other.name == name || other.stored.formerNames.contains(name))
+                    && self.entity(named: other.name) == nil
+            }
+            if let found { return found }
+        }
+        return nil
     }
 }
 
@@ -56,6 +78,6 @@ extension Entity {
         return Entity(
             name, renamed, relationships: related, unique: uniqueAttributes, indexes: indexes,
             removed: removedAttributes + gone, removedIndexes: removedIndexes + goneIndexes,
-            superentity: superentity, isAbstract: isAbstract)
+            superentity: superentity, isAbstract: isAbstract, renamedFrom: old.name == name ? renamedFrom : old.name)
     }
 }

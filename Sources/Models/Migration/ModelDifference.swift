@@ -7,6 +7,9 @@ public import FetchIndexValues
 public struct ModelDifference: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         case addEntity
+        case renameEntity(from: String)
+        /// The entity is dropped, with its objects.
+        case removeEntity
         case addAttribute(String, ValueType)
         case renameAttribute(from: String, to: String)
         case removeAttribute(String)
@@ -23,8 +26,13 @@ public struct ModelDifference: Hashable, Sendable {
         case addRelationship(String, to: String, isToMany: Bool)
         case renameRelationship(from: String, to: String)
         case removeRelationship(String)
+        /// A change of the destination, or of the number of related objects on either side.
+        case changeDestination(of: String, to: String, isToMany: Bool)
         /// A change of the delete rule, of the counts, or of whether the relationship is ordered.
         case changeRelationship(String)
+        /// A named request of the entity is added or replaced.
+        case setRequest(String)
+        case removeRequest(String)
     }
 
     /// The cost of a change.
@@ -68,6 +76,8 @@ extension ModelDifference.Change: CustomStringConvertible {
     public var description: String {
         switch self {
         case .addEntity: "add the entity"
+        case .renameEntity(let former): "rename \(former) to this name"
+        case .removeEntity: "drop the entity"
         case .addAttribute(let name, let type): "add \(name): \(type.name)"
         case .renameAttribute(let from, let to): "rename \(from) to \(to)"
         case .removeAttribute(let name): "remove \(name)"
@@ -82,9 +92,13 @@ extension ModelDifference.Change: CustomStringConvertible {
         case .removeIndex(let index): "remove the index \(index)"
         case .addRelationship(let name, let destination, let isToMany):
             "add \(name): \(isToMany ? "many" : "one") of \(destination)"
+        case .changeDestination(let name, let destination, let isToMany):
+            "lead \(name) to \(isToMany ? "many" : "one") of \(destination)"
         case .renameRelationship(let from, let to): "rename \(from) to \(to)"
         case .removeRelationship(let name): "remove \(name)"
         case .changeRelationship(let name): "change the rules of \(name)"
+        case .setRequest(let name): "set the request \(name)"
+        case .removeRequest(let name): "remove the request \(name)"
         case .changeAbstract(to: true): "make it abstract"
         case .changeAbstract(to: false): "make it no longer abstract"
         }

@@ -78,6 +78,18 @@ public struct RelationshipDescription: Hashable, Sendable {
                 name, toOne: destination, inverse: inverse, isOptional: isOptional, deleteRule: deleteRule)
     }
 
+    /// Returns a copy that leads to another entity, or, if it leads to one object, may be nil or not.
+    func changed(destination: String? = nil, isOptional: Bool? = nil) -> RelationshipDescription {
+        let destination = destination ?? self.destination
+        return isToMany
+            ? RelationshipDescription(
+                name, toMany: destination, inverse: inverse ?? "", ordered: isOrdered, deleteRule: deleteRule,
+                minCount: minCount, maxCount: maxCount, renamedFrom: renamedFrom)
+            : RelationshipDescription(
+                name, toOne: destination, inverse: inverse, isOptional: isOptional ?? self.isOptional,
+                deleteRule: deleteRule, renamedFrom: renamedFrom)
+    }
+
     /// Returns a copy with another former name.
     func renamed(from former: String?) -> RelationshipDescription {
         isToMany

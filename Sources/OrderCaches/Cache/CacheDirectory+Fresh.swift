@@ -36,7 +36,7 @@ extension CacheDirectory {
         try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
             let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
             guard let name, let header = try? CacheHeader(name: name, decoding: cursor.value),
-                header.identity.entity == stored.name, header.identity.canBeRead(from: reader.model)
+                header.identity.entity == stored.permanentName, header.identity.canBeRead(from: reader.model)
             else { return }
             let cache = FreshCache(header, entity: entity, in: reader)
             let dependencies = header.identity.dependencies(entity)

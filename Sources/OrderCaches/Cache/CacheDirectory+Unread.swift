@@ -104,7 +104,7 @@ extension CacheDirectory {
         if note.reason != nil { return note.commit }
         var read = header
         read.commit = note.commit
-        guard let entity = try? reader.model.number(of: header.identity.entity) else { return note.commit }
+        guard let entity = reader.model.number(ofPermanent: header.identity.entity) else { return note.commit }
         let count = try read.changesBehind(of: header.identity.dependencies(entity), in: reader)
         return count == 0 ? nil : note.commit
     }

@@ -4,6 +4,7 @@ package import FetchIndexModels
 /// for exactly one identity. The texts are readable, and the request can be parsed from them, except a computed section
 /// key. They contain the permanent names of attributes, so that renaming an attribute doesn't change the identity.
 package struct CacheIdentity: Sendable {
+    /// The permanent name of the entity.
     package var entity: String
     /// The slots that the order reads, with the raw values of their types: "0:6,3:2". The function `reads` describes
     /// the parts for subentities and related entities.
@@ -118,7 +119,7 @@ package struct CacheIdentity: Sendable {
     /// Whether a model has each slot that the order reads, with the same type, and the same subentities if the order
     /// includes them. If the order keeps a fingerprint, the attributes must also be the same, and in the same order.
     package func canBeRead(from model: Model) -> Bool {
-        guard let number = try? model.number(of: entity) else { return false }
+        guard let number = model.number(ofPermanent: entity) else { return false }
         let entity = model.entities[number]
         if includesSubentities, model.hierarchy(of: number).filter({ $0 != number }) != subentities { return false }
         let lists = readsOfOwn.split(separator: ";", omittingEmptySubsequences: false)

@@ -57,8 +57,10 @@ extension CacheEngine {
             }
             dependencies = cache.order.builder.dependencies
         } else {
-            guard header.identity.canBeRead(from: reader.model) else { return .unusable(.modelChanged, header) }
-            dependencies = header.identity.dependencies(try reader.model.number(of: header.identity.entity))
+            guard header.identity.canBeRead(from: reader.model),
+                let entity = reader.model.number(ofPermanent: header.identity.entity)
+            else { return .unusable(.modelChanged, header) }
+            dependencies = header.identity.dependencies(entity)
         }
         // A log that can't be read is treated as one that is too short.
         guard let changes = try? header.changesBehind(of: dependencies, in: reader) else {

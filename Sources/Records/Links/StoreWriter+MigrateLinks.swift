@@ -16,7 +16,7 @@ extension StoreWriter {
                 return true
             }
             for link in links { try remove(link) }
-            applied.entities[number] = .dropped
+            applied.drop(number)
         }
         let names = new.linkNames
         for name in old.linkNames where !names.contains(name) {

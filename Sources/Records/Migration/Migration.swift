@@ -41,7 +41,7 @@ extension Store {
     package func difference(to model: Model) throws -> ModelDifference {
         try model.validate()
         let snapshot = try snapshot()
-        return ModelDifference(try snapshot.migrations(to: model, .demanded))
+        return try snapshot.migration(to: model, .demanded).difference { try snapshot.entityState($0).count > 0 }
     }
 
     /// Replaces the stored model with another one, in a transaction that the caller commits after it has updated the
@@ -50,18 +50,19 @@ extension Store {
     /// writer is busy.
     package func beginMigration(to model: Model, _ migration: Migration) throws -> OpenMigration? {
         try model.validate()
-        let needed = try snapshot().migrations(to: model, migration)
+        let needed = try snapshot().migration(to: model, migration)
         if needed.isEmpty { return nil }
         // If only declarations differ, they are stored only if that needs no waiting for another writer.
-        let isNote = needed.allSatisfy(\.steps.isEmpty)
+        let isNote = needed.isNote
         if isNote && isReadOnly { return nil }
-        let begun = isNote ? try tryBeginWrite(author: "migration") : try beginWrite(author: "migration")
+        let author = "migration"
+        let begun = isNote ? try tryBeginWrite(author: author) : try beginWrite(author: author)
         guard let writer = begun else { return nil }
         // Another process may have migrated the store meanwhile, so the differences are computed again.
-        let migrations = try writer.migrations(to: model, migration)
-        if migrations.isEmpty { return nil }
+        let plan = try writer.migration(to: model, migration)
+        if plan.isEmpty { return nil }
         let old = writer.model
-        try writer.migrate(migrations, migration)
+        try writer.migrate(plan, migration, author: author)
         try writer.seal()
         if !isNote { return OpenMigration(writer: writer, old: old) }
         try writer.commit()
@@ -74,11 +75,11 @@ extension StoreWriter {
     /// model, which the orders of indexes still match; nil if no change is needed, and then nothing is sealed.
     package func migrateAndSeal(to model: Model, _ migration: Migration, author: String) throws -> Model? {
         try model.validate()
-        let needed = try migrations(to: model, migration)
+        let needed = try self.migration(to: model, migration)
         if needed.isEmpty { return nil }
         try beginNextCommit(author: author)
         let old = self.model
-        try migrate(needed, migration)
+        try migrate(needed, migration, author: author)
         try seal()
         return old
     }
@@ -101,20 +102,21 @@ extension StoreReader {
             "it cannot become abstract, because it has \(counted(count, "object")) of its own")
     }
 
-    func migrations(to given: Model, _ migration: Migration) throws -> [EntityMigration] {
-        let migrations = try model.migrations(
-            to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
-        ).map { migration in
+    func migration(to given: Model, _ migration: Migration) throws -> ModelMigration {
+        var plan = try ModelMigration(
+            from: model, to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil)
+        let model = plan.renamed
+        try plan.change { migration in
             try requireNoObjects(of: migration)
+            // Throws if the entity has derived attributes that can't be computed.
+            try migration.new.requireDerivations()
             // The indexes and unique keys of an entity contain objects of its subentities, so the subentities' objects
             // are counted too.
             let superentity = migration.new.superentity.flatMap { try? model.number(of: $0) }
             let read = migration.number.map(model.hierarchy) ?? superentity.map(model.family) ?? []
-            return try !read.isEmpty && count(of: read) == 0 ? migration.withoutObjects : migration
+            if try !read.isEmpty && count(of: read) == 0 { migration = migration.withoutObjects }
         }
-        // Throws if an entity has derived attributes that can't be computed.
-        for migration in migrations { try migration.new.requireDerivations() }
-        return migrations
+        return plan
     }
 }
 

@@ -4,14 +4,46 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension StoreWriter {
+    /// Applies a migration. Relationships whose links are stored anew, and dropped entities, make commits of their own,
+    /// which are sealed, except the last one. Throws like `apply`, and `cannotMigrate` if a relationship that leads to one
+    /// object would have several; after an error, release the writer. The links that are stored anew are held in memory.
+    func migrate(_ plan: ModelMigration, _ migration: Migration, author: String) throws {
+        let difference = try plan.difference { try entityState($0).count > 0 }
+        for step in difference.steps { try require(step, migration) }
+        func endCommit() throws {
+            try seal()
+            try beginNextCommit(author: author)
+        }
+        if plan.renamesEntities { try setModel(plan.renamed) }
+        let links = try plan.relinked.filter(\.keepsLinks).map { try RelinkedLinks(of: $0, in: self) }
+        var automatic = migration
+        automatic.convert = nil
+        try apply(plan.removals, automatic)
+        for number in plan.dropped {
+            try dropEntity(number)
+            try endCommit()
+        }
+        try apply(plan.changes, migration)
+        if let requests = plan.requests {
+            var model = model
+            model.requests = requests
+            try setModel(model)
+        }
+        if links.isEmpty && plan.rules.isEmpty { return }
+        try endCommit()
+        for links in links { try links.write(in: self) }
+        if plan.rules.isEmpty { return }
+        try endCommit()
+        try apply(plan.rules, automatic)
+    }
+
     /// Applies migrations: rewrites records, unique keys and links where needed, and stores the new model. If a
     /// migration needs a pass over records, the transaction counts as a commit, but its log doesn't have the records
-    /// that the pass rewrote. Throws `StoreError.modelMismatch` for a change that `migration` doesn't allow, and
-    /// `cannotMigrate` for values that prevent it; after an error, release the writer. O(n log n) if there is a pass,
+    /// that the pass rewrote. Throws `StoreError.cannotMigrate` for values that prevent it; after an error, release the writer. O(n log n) if there is a pass,
     /// if unique constraints of an entity hierarchy change, or if a relationship moves to a superentity; O(links x log
     /// n) for relationships that are removed or become one-to-one; otherwise independent of the number of objects.
-    func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
-        for step in migrations.flatMap(\.steps) { try require(step, migration) }
+    private func apply(_ migrations: [EntityMigration], _ migration: Migration) throws {
+        if migrations.isEmpty { return }
         let applied = try model.applying(migrations)
         let prepared = applied.prepared
         let passes = migrations.filter(\.needsPass)
@@ -29,7 +61,7 @@ extension StoreWriter {
         try requireUniqueLinks(from: model, to: prepared)
         let changed = try deleteLinks(goneFrom: model, in: prepared, applied)
         if !passes.isEmpty { commitsWithoutChanges = true }
-        rewritesRecords = passes.contains(where: \.rewritesRecords)
+        if passes.contains(where: \.rewritesRecords) { rewritesRecords = true }
         migration.progress(total, total)
         let old = model
         try setModel(changed)

@@ -2,15 +2,9 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// Deletes all objects of an entity, and removes the entity from the model. Returns the number of its objects.
-    /// Throws `invalidModel` if another entity has a relationship to it, and also throws like `delete`. O(n log n).
-    package func dropEntity(_ entity: Int) throws -> Int {
-        let name = model.entities[entity].name
-        for other in model.entities where other.name != name && !other.isJoin {
-            guard let relationship = other.relationships.first(where: { $0.destination == name }) else { continue }
-            throw StoreError.invalidModel(
-                "\(other.name).\(relationship.name) leads to \(name), and must be removed first")
-        }
+    /// Deletes all objects of an entity, and removes the entity from the model. No other entity may have a relationship
+    /// to it. Throws like `delete`. O(n log n).
+    package func dropEntity(_ entity: Int) throws {
         var objects: [RecordKey] = []
         try scan(entity) { object, _ in
             objects.append(object)
@@ -20,14 +14,8 @@ extension StoreWriter {
         try delete(objects)
         rewritesRecords = true
         var model = model
-        let own = model.entities[entity].storedRelationships
-        model.entities[entity] = .dropped
-        // The entity's many-to-many relationships with itself have join entities, which are removed too.
-        for case .join(let join, _) in own.map(\.storage) where !model.usedJoins.contains(join) {
-            model.entities[join] = .dropped
-        }
+        model.drop(entity)
         try setModel(model)
-        return objects.count
     }
 
     func setModel(_ model: Model) throws {

@@ -61,13 +61,17 @@ package final class ObjectGraphWriter {
     package func migrate(to model: Model) throws {
         try withPublicErrors {
             finalModel = model
+            if let renamed = writer.model.withEntityNames(of: model) {
+                try migrate(exactly: renamed)
+            }
             if let cleared = writer.model.withoutConflicts(with: model) { try migrate(exactly: cleared) }
             try migrate(exactly: relaxed(model).replacing(storedModel))
         }
     }
 
     var storedModel: Model {
-        Model(entities: writer.model.entities.filter { !$0.isDropped && !$0.isJoin })
+        let model = writer.model
+        return Model(entities: model.entities.filter { !$0.isDropped && !$0.isJoin }, requests: model.requests)
     }
 
     private func relaxed(_ model: Model) throws -> Model {
@@ -141,12 +145,9 @@ package final class ObjectGraphWriter {
         }
     }
 
-    /// An object whose number isn't given any more, because the store had objects with greater numbers.
-    package struct ReturnedObject: Error { package let number: UInt64 }
-
     // MARK: Rows
 
-    /// Writes the next rows of a table. O(k log n) for k rows. Throws `StoreError` and `ReturnedObject`.
+    /// Writes the next rows of a table. O(k log n) for k rows. Throws `StoreError`.
     package func write(_ batch: GraphBatch) throws {
         try withPublicErrors {
             let table = batch.table
@@ -199,10 +200,8 @@ package final class ObjectGraphWriter {
         if let old, old == record { return .unchanged(object) }
         robbed.formUnion(try writer.takeUniqueKeys(of: record.span.bytes, for: object))
         if old == nil {
-            if try object.number < writer.entityState(object.entity).nextObject {
-                throw ReturnedObject(number: object.number)
-            }
-            return .inserted(try writer.insert(object.entity, record.span.bytes, as: object.number))
+            try writer.insertReturned(object, record.span.bytes)
+            return .inserted(object)
         }
         return try writer.update(object, record.span.bytes) ? .updated(object) : .unchanged(object)
     }

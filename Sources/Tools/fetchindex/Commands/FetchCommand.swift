@@ -25,6 +25,14 @@ struct FetchCommand: ParsableCommand {
     @OptionGroup var store: StoreArgument
     @OptionGroup var threads: ThreadsOption
     @Option(help: "The entity; by default the cache's own, or the store's only entity.") var entity: String?
+    @Option(
+        name: .customLong("request"),
+        help: "A request that the store's model keeps, instead of --entity; other options are added to it.")
+    var requestName: String?
+    @Option(
+        name: .customLong("with"), parsing: .unconditionalSingleValue,
+        help: "With --request: the value of a variable of its predicate, NAME=VALUE.")
+    var values: [String] = []
     @OptionGroup var request: RequestOptions
     @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
     @Option(
@@ -89,7 +97,7 @@ struct FetchCommand: ParsableCommand {
             cacheName != nil || explain || hasOnlySections || limitsSections || inSection != nil || columns != nil
             || limit != nil || offset != 0 || !request.hasOnlyPredicate
         if count && asksForMore {
-            throw ValidationError("--count prints a number: it can be used with --entity and --where only.")
+            throw ValidationError("--count prints a number: it can be used with --entity, --request and --where only.")
         }
         if count && output.catalogue != nil { throw ValidationError("--count needs --output table or json.") }
         if distinct != nil && (limit != nil || offset != 0) {
@@ -108,6 +116,8 @@ struct FetchCommand: ParsableCommand {
         if choice.percentile != nil && (output.catalogue != nil || columns != nil) {
             throw ValidationError("--percentile prints no rows: it needs --output table or json, and no --columns.")
         }
+        if requestName != nil && entity != nil { throw ValidationError("--request has an entity of its own.") }
+        if requestName == nil && !values.isEmpty { throw ValidationError("--with needs --request.") }
         if cacheName == nil && (require != nil || timeout.seconds != nil) {
             throw ValidationError("--require and --timeout need --cache.")
         }
@@ -169,11 +179,30 @@ struct FetchCommand: ParsableCommand {
             request.section = distinct
             request.sectionOrder = request.sectionOrder ?? "count"
         }
+        if let requestName { return try named(requestName, request, in: container) }
         if let cacheName {
             if let stored = try request.definition(of: entity, cache: cacheName, in: container) { return stored }
             if entity == nil && request.isEmpty { throw StoreError.unknownCache(cacheName) }
         }
         return try request.definition(of: container.model().entity(orOnly: entity).name)
+    }
+
+    /// The definition of a named request, with the options' order and further condition.
+    private func named(
+        _ name: String, _ options: RequestOptions, in container: PersistentContainer
+    ) throws -> OrderDefinition {
+        let texts = try values.map { text in
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw ValidationError("--with expects NAME=VALUE, not \"\(text)\".")
+            }
+            return (parts[0], parts[1])
+        }
+        let request = try container.request(named: name, reading: Dictionary(texts) { _, last in last })
+        var definition = try options.definition(of: request.entityName)
+        let conditions = [request.predicate, definition.predicate].compactMap { $0 }
+        definition.predicate = conditions.isEmpty ? nil : FetchPredicate(allOf: conditions)
+        return definition
     }
 
     private func printCount(_ definition: OrderDefinition, _ container: PersistentContainer) throws {

@@ -62,6 +62,11 @@ struct ModelShowCommand: ParsableCommand {
             for relationship in entity.relationships { Output.line(relationship.sentence.visible) }
             for index in entity.indexes { Output.line("index: \(index.text.visible)") }
         }
+        if !model.requests.isEmpty { Output.line("") }
+        for request in model.requests {
+            let condition = request.predicate.isEmpty ? "" : " where \(request.predicate)"
+            Output.line("request \(request.name): \(request.entity)\(condition)".visible)
+        }
     }
 }
 
@@ -78,7 +83,8 @@ struct ModelPlanCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false)
         let stored = try container.model()
-        let model = try options.whole()?.target(for: stored) ?? options.model(from: stored)
+        let model =
+            try options.whole()?.target(for: stored, dropsEntities: options.dropEntities) ?? options.model(from: stored)
         try ModelReport(container.plan(for: model)).print(output)
     }
 }
@@ -113,7 +119,7 @@ struct ModelMigrateCommand: ParsableCommand {
             ? try PersistentContainer(storeAt: store.store, creates: true)
             : try store.open()
         let stored = try container.model()
-        let model = try whole?.target(for: stored) ?? options.model(from: stored)
+        let model = try whole?.target(for: stored, dropsEntities: options.dropEntities) ?? options.model(from: stored)
         let plan = try container.plan(for: model)
         let bar = ProgressBar("migrating")
         defer { bar.finish() }
@@ -145,7 +151,9 @@ struct ModelDiffCommand: ParsableCommand {
         let model = try ModelInput(new, version: modelVersion).target(for: stored)
         try model.validate()
         // Not by the container's plan, because everything is free for a store without objects.
-        let plan = try ModelDifference(stored.migrations(to: model, isDemanded: true, hasClosure: false))
+        let plan = try ModelMigration(from: stored, to: model, isDemanded: true, hasClosure: false).difference { _ in
+            true
+        }
         try ModelReport(plan).print(output)
         if plan.verdict == .decision { throw Failure() }
     }
@@ -181,7 +189,7 @@ struct ModelReport: Encodable {
 
 struct DropEntityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop-entity", abstract: "Delete an entity, with all its objects and caches.",
+        commandName: "drop-entity", abstract: "Delete an entity, with its objects, caches and relationships.",
         discussion: """
             After that, an import can create the entity again, with other types and another key.
 

@@ -36,8 +36,15 @@ struct ModelInput {
         (classNames, isWhole) = (found.classNames, true)
     }
 
-    /// The model to which a store is to be migrated. If the file says all that an entity has, what it lacks is removed.
-    func target(for stored: Model) throws -> Model { isWhole ? try model.replacing(stored) : model }
+    /// The model to which a store is to be migrated. If the file says all that an entity has, what it lacks is removed; if
+    /// `dropsEntities`, so are entities.
+    func target(for stored: Model, dropsEntities: Bool = false) throws -> Model {
+        if isWhole { return try model.replacing(stored, dropsEntities: dropsEntities) }
+        if !dropsEntities { return model }
+        let kept = Set(model.entities.flatMap { [$0.name, $0.renamedFrom].compactMap { $0 } })
+        let left = stored.entities.map(\.name).filter { !kept.contains($0) }
+        return Model(entities: model.entities, removed: model.removedEntities + left)
+    }
 
     /// Whether a path is that of a file or bundle of Core Data.
     private static func isCoreData(_ path: String) -> Bool {

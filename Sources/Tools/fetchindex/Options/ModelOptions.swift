@@ -26,12 +26,15 @@ struct ModelOptions: ParsableArguments {
     @Option(help: "With --to and a bundle of Core Data: the version, by default the current one.") var modelVersion:
         String?
 
+    @Flag(help: "With --to: drop entities that the file lacks, with their objects.") var dropEntities = false
+
     func validate() throws {
         let hasChanges = !(add + derive + drop + rename + change).isEmpty
         if hasChanges == (to != nil) {
             throw ValidationError("Pass --to FILE, or changes: --add, --derive, --drop, --rename, --change.")
         }
         if modelVersion != nil && to == nil { throw ValidationError("--model-version needs --to.") }
+        if dropEntities && to == nil { throw ValidationError("--drop-entities needs --to.") }
     }
 
     /// Reads the model of `--to`; nil without this option.
