@@ -1,6 +1,7 @@
 internal import FetchIndex
 public import FetchIndexEssentials
 public import FetchIndexModels
+internal import FetchIndexPlatform
 
 /// What is taken over from a store of Core Data.
 public struct CoreDataImportOptions: Sendable {
@@ -23,6 +24,9 @@ public struct CoreDataImportOptions: Sendable {
     public var decodesArchives = false
     /// Whether as many objects as possible of a damaged store are read.
     public var salvages = false
+    /// Whether all objects are read, although the store's persistent history says which of them changed. Needed if
+    /// something else than the app has changed the store.
+    public var readsAll = false
 
     public init() {}
 }
@@ -43,6 +47,8 @@ public final class CoreDataStore {
     let reader: ObjectReader
     let options: CoreDataImportOptions
     private let shared: Set<BrokenConstraint>
+    /// What a later import needs; nil if it must read all objects.
+    let read: ImportedStore.Read?
     /// A round finds what the rounds before hid, so a few are enough.
     private static let mostRounds = 10
 
@@ -60,8 +66,22 @@ public final class CoreDataStore {
         try self.init(url, options, without: [])
     }
 
+    /// An import that reads only some objects can't tell all that there is to tell.
+    private struct MustReadAll: Error {}
+
+    /// Reads only the objects of a store that changed since an earlier import. Nil if all must be read. Throws like
+    /// `init`.
+    static func changes(
+        at url: URL, _ options: CoreDataImportOptions, since later: LaterImport
+    ) throws -> CoreDataStore? {
+        do { return try CoreDataStore(url, options, without: [], since: later) } catch is MustReadAll { return nil }
+    }
+
     /// Reads a store without some uniqueness constraints.
-    init(_ url: URL, _ options: CoreDataImportOptions, without shared: Set<BrokenConstraint>) throws {
+    init(
+        _ url: URL, _ options: CoreDataImportOptions, without shared: Set<BrokenConstraint>,
+        since later: LaterImport? = nil
+    ) throws {
         (self.url, self.options, self.shared) = (url, options, shared)
         let copy = try StoreCopy(url.path, salvages: options.salvages)
         let tables = try StoreTables(copy)
@@ -69,7 +89,10 @@ public final class CoreDataStore {
         var source = try StoreModel(of: copy, tables, options)
         entityNames = Set(source.whole.entities.map(\.name))
         source.dropConstraints(shared)
-        try source.dropBrokenConstraints(tables, in: copy)
+        let keepsRules = try later != nil || !source.dropBrokenConstraints(tables, in: copy)
+        let history = try StoreHistory(copy, tables)
+        let archive = try copy.modelArchive() ?? []
+        let settings = ImportedStore.Settings(Int(archive.span.bytes.checksum), options)
         var found = DifferenceList()
         var undecodable: Set<ObjectReader.Declared> = []
         var rounds = 0
@@ -80,7 +103,15 @@ public final class CoreDataStore {
             let converter = try ModelConverter(source.chosen)
             let schema = StoreSchema(source.whole, isOwn: source.isOwn, converter, tables)
             let reader = try ObjectReader(copy, schema, converter.model)
+            if let later {
+                guard let keys = try later.keys(of: reader, history, settings, identifier) else { throw MustReadAll() }
+                reader.only = keys
+            }
             try reader.survey()
+            let isExact =
+                found.differences.isEmpty && reader.lacks.differences.isEmpty && reader.undecodable.isEmpty
+                && reader.differences.differences.isEmpty && keepsRules && shared.isEmpty
+            if later != nil && !isExact { throw MustReadAll() }
             found.add(reader.lacks.differences)
             undecodable.formUnion(reader.undecodable)
             source.makeOptional(reader.lacking)
@@ -106,6 +137,12 @@ public final class CoreDataStore {
             model = converter.model
             objectCounts = Dictionary(zip(schema.places.map(\.entity), reader.counts)) { first, _ in first }
                 .filter { converter.model.entity(named: $0.key)?.isAbstract == false }
+            let isRead = isExact && identifier != nil && !copy.lacksLog && !options.salvages && source.isOwn
+            read =
+                isRead
+                ? history.newest.map { newest in
+                    ImportedStore.Read(point: newest, settings: settings, versions: reader.versionsByEntity, commit: 0)
+                } : nil
             reader.notes = false
             self.reader = reader
             break

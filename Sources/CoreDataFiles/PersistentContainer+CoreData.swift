@@ -8,6 +8,10 @@ public struct CoreDataImport: Sendable {
     public let counts: BatchWriter.Counts
     /// The numbers of links of many-to-many relationships that were added, given other positions, unchanged and removed.
     public let links: BatchWriter.Counts
+    /// The number of objects whose values were read. If the copy has a persistent history that reaches back to the last
+    /// import, these are the objects that it names, those that were changed here, and those of entities whose objects an
+    /// ordered relationship sorts; otherwise all.
+    public let readCount: Int
     /// What couldn't be taken over.
     public let differences: [CoreDataDifference]
     /// The number of the store's newest commit, which is a new one only if something changed.
@@ -27,7 +31,18 @@ extension PersistentContainer {
     public func importCoreDataStore(
         at url: URL, options: CoreDataImportOptions = CoreDataImportOptions()
     ) throws -> CoreDataImport {
-        try importCoreDataStore(CoreDataStore(contentsOf: url, options: options))
+        if let later = try LaterImport(into: self, options),
+            let changes = try CoreDataStore.changes(at: url, options, since: later)
+        {
+            do {
+                let begun = try StoreImport(changes, into: self)
+                // Others may have changed objects since the changes were read.
+                if begun.firstCommit == later.commit { return try begun.run() }
+            } catch StoreError.notUnique, StoreError.uniqueValueTooLong {
+                // Only all objects tell what else breaks a rule.
+            }
+        }
+        return try importCoreDataStore(CoreDataStore(contentsOf: url, options: options))
     }
 
     /// Imports a store that was read already; see ``importCoreDataStore(at:options:)``.

@@ -12,7 +12,8 @@ import Testing
         let first = try CoreDataModel(contentsOf: ModelFiles.library, version: "Library")
         #expect(first.model.entity(named: "Publisher") != nil && first.model.entity(named: "House") == nil)
         #expect(
-            try CoreDataModel(contentsOf: ModelFiles.library, version: "Library 2.xcdatamodel").model == declaredModel)
+            try CoreDataModel(contentsOf: ModelFiles.library, version: "Library 2.xcdatamodel").model.entities
+                == declaredModel.entities)
         #expect(try Model(contentsOf: ModelFiles.library.appendingPathComponent("Library.xcdatamodel")) == first.model)
         #expect(
             try Model(contentsOf: ModelFiles.library.appendingPathComponent("Library.xcdatamodel/contents"))
@@ -36,7 +37,9 @@ import Testing
             // An archive has no order.
             #expect(Set(source.model.entities) == Set(archive.model.entities))
             #expect(source.classNames == archive.classNames)
-            #expect(Set(source.differences) == Set(archive.differences))
+            // Its predicates are not read.
+            let told = archive.differences.filter { $0.what != "fetch request templates of compiled models" }
+            #expect(Set(source.differences) == Set(told) && told.count == archive.differences.count - 1)
             for entity in source.model.entities {
                 let other = try #require(archive.model.entity(named: entity.name))
                 func defaults(_ entity: Entity) -> [String: Value] {

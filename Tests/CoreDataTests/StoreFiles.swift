@@ -132,6 +132,30 @@ struct ChangedStore: Sendable {
         else { throw Failure(reason: message.map { String(cString: $0) } ?? "not opened") }
     }
 
+    /// Adds a persistent history, in which each changed row makes a transaction.
+    func keepHistory() throws {
+        var statements = """
+            CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIMESTAMP FLOAT);
+            DROP TABLE IF EXISTS ACHANGE;
+            CREATE TABLE ACHANGE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER,
+                ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB);
+            INSERT INTO ATRANSACTION VALUES (1, 16002, 1, 750000000.25);
+            """
+        for table in ["ZTHING", "ZLABEL", "ZPERSON", "ZCARD", "ZNOTE", "ZSHELF"] {
+            for (kind, (event, row)) in [("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")].enumerated() {
+                statements += """
+
+                    CREATE TRIGGER \(event.prefix(1))\(table) AFTER \(event) ON \(table) BEGIN
+                        INSERT INTO ATRANSACTION VALUES (NULL, 16002, 1, abs(random() % 1000000) + 0.5);
+                        INSERT INTO ACHANGE VALUES (NULL, 16001, 1, \(kind), \(row).Z_ENT, \(row).Z_PK,
+                            (SELECT max(Z_PK) FROM ATRANSACTION), NULL);
+                    END;
+                    """
+            }
+        }
+        try run(statements)
+    }
+
     /// The integers in the first column of a query.
     func integers(_ query: String) throws -> [Int64] {
         var handle: OpaquePointer?

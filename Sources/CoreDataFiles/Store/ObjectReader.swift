@@ -14,6 +14,10 @@ final class ObjectReader {
     /// The numbers of the objects of each place of the schema, and their count.
     private(set) var numbers: [SeenObjects] = []
     private(set) var counts: [Int] = []
+    /// The sums of the objects' version numbers, which each save raises, by place.
+    private var versions: [Int64] = []
+    /// The keys of the objects that are read, by place, in ascending order; all objects of other places.
+    var only: [Int: [Int64]] = [:]
     /// The places in which the objects of an entity and its subentities are.
     private var placesOfEntity: [String: [Int]] = [:]
     /// Required properties that objects lack.
@@ -45,6 +49,7 @@ final class ObjectReader {
         (self.copy, self.schema, self.model) = (copy, schema, model)
         numbers = schema.places.map { _ in SeenObjects() }
         counts = schema.places.map { _ in 0 }
+        versions = schema.places.map { _ in 0 }
         for entity in model.entities {
             placesOfEntity[entity.name] = schema.places.indices.filter {
                 guard let other = model.entity(named: schema.places[$0].entity) else { return false }
@@ -63,7 +68,8 @@ final class ObjectReader {
         let byNumber = Dictionary(places.map { (schema.places[$0].number, $0) }) { first, _ in first }
         let known = Set(schema.tables.entities.keys)
         var last: [Int: Int64] = [:]
-        try forEachRow(of: table, ["Z_PK", "Z_ENT"], noting: true) { row in
+        let version = schema.tables.column("Z_OPT", of: table).map(StoreDatabase.quoted) ?? "0"
+        try forEachRow(of: table, ["Z_PK", "Z_ENT", version], noting: true) { row in
             guard let key = row.integer(0), key > 0, UInt64(key) < RecordKey.firstTemporaryNumber else {
                 return note(.leftOut, "objects whose number is not from 1", "\(table) \(row.integer(0) ?? 0)")
             }
@@ -83,15 +89,28 @@ final class ObjectReader {
             last[place] = key
             numbers[place].insert(UInt64(key))
             counts[place] += 1
+            versions[place] &+= row.integer(2) ?? 0
         }
     }
 
+    var versionsByEntity: [String: Int64] {
+        Dictionary(zip(schema.places.map(\.entity), versions)) { first, _ in first }
+    }
+
+    /// The number of objects that are read.
+    var readCount: Int { schema.places.indices.reduce(0) { $0 + (only[$1]?.count ?? counts[$1]) } }
+
     /// Calls the body with the rows of an entity's table; see `StoreDatabase`.
     private func forEachRow(
-        of table: String, _ columns: [String], where condition: String? = nil, noting: Bool = false,
-        isWanted: (Int64) -> Bool = { _ in true },
+        of table: String, _ columns: [String], where condition: String? = nil, in keys: [Int64]? = nil,
+        noting: Bool = false, isWanted: (Int64) -> Bool = { _ in true },
         _ body: (StoreDatabase.Row) throws -> Void
     ) throws {
+        if let keys {
+            return try copy.reading {
+                try $0.forEachRow(of: table, columns, key: "Z_PK", in: keys, where: condition, body)
+            }
+        }
         let greatest = schema.places.filter { $0.table == table }.compactMap { schema.tables.greatestKeys[$0.number] }
         try copy.reading { database in
             try database.forEachRow(
@@ -155,7 +174,7 @@ final class ObjectReader {
         var values: [Value] = []
         var links: [Link?] = []
         let isKnown = { (key: Int64) in self.numbers[place].contains(UInt64(clamping: key)) }
-        try forEachRow(of: stored.table, names, where: condition, isWanted: isKnown) { row in
+        try forEachRow(of: stored.table, names, where: condition, in: only[place], isWanted: isKnown) { row in
             guard let key = row.integer(0), key > 0, numbers[place].contains(UInt64(key)) else { return }
             let object = Object(place: place, number: UInt64(key))
             values.removeAll(keepingCapacity: true)

@@ -139,6 +139,26 @@ final class StoreDatabase {
 
     // MARK: Tables
 
+    /// Calls the body with the rows of a table that have one of these keys, in their order. `key` is the column of the
+    /// keys, `condition` another condition. Throws `Failure`, and rethrows the body's errors. O(k log n).
+    func forEachRow(
+        of table: String, _ columns: [String], key: String, in keys: [Int64], where condition: String?,
+        _ body: (Row) throws -> Void
+    ) throws {
+        let own = condition.map { " AND \($0)" } ?? ""
+        let statement = try prepare(
+            "SELECT \(columns.joined(separator: ", ")) FROM \(Self.quoted(table)) WHERE \(key) = ?1\(own)")
+        defer { _ = sqlite.finalize(statement) }
+        let row = Row(sqlite: sqlite, statement: statement)
+        for key in keys {
+            _ = sqlite.reset(statement)
+            let code = sqlite.bind_int64(statement, 1, key)
+            guard code == SQLITE_OK else { throw Failure(code, message) }
+            let step = sqlite.step(statement)
+            if step == SQLITE_ROW { try body(row) } else if step != SQLITE_DONE { throw Failure(step, message) }
+        }
+    }
+
     /// Calls the body with the rows of a table, by ascending keys. `key` is the column of the keys, `condition` another
     /// condition. If the database is damaged, each row that `isWanted` is looked up by its key, up to the greatest key
     /// that is found or `greatest`, but at most to the number of the database's bytes; rows with greater keys are read as

@@ -3,15 +3,6 @@ internal import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexPlatform
 
-/// The store of Core Data whose copy a store's objects are.
-private struct ImportedStore: Codable {
-    let identifier: UUID?
-    /// Whether all objects have arrived. If the first import was interrupted, another one completes it.
-    var isWhole: Bool
-    /// The entities whose objects were imported.
-    var entities: [String]
-}
-
 /// Writes the objects of a store of Core Data into a container.
 struct StoreImport {
     private let source: CoreDataStore
@@ -21,6 +12,8 @@ struct StoreImport {
     /// Entities that an earlier copy had and the app's model has no more.
     private let goneTables: [GraphTable]
     private let imported: ImportedStore
+    /// The container's newest commit when the transaction began.
+    let firstCommit: UInt64
     /// The places of the entities in the reader's schema, by name.
     private let places: [String: Int]
     /// The numbers of the entities in the container, by place.
@@ -32,6 +25,7 @@ struct StoreImport {
         try source.requireWhole()
         let writer = try ObjectGraphWriter(in: container, author: source.url.lastPathComponent)
         self.writer = writer
+        firstCommit = writer.newestCommit
         let places = Dictionary(reader.schema.places.enumerated().map { ($1.entity, $0) }) { first, _ in first }
         let names = source.model.entities.filter { !$0.isAbstract && places[$0.name] != nil }.map(\.name)
         let known = try writer.source(as: ImportedStore.self)
@@ -97,10 +91,16 @@ struct StoreImport {
         if let identifier = source.identifier { try writer.noteNumbers(of: identifier, tables) }
         var whole = imported
         whole.isWhole = true
-        try writer.setSource(whole)
-        let commit = try writer.commit()
+        whole.read = source.read
+        let commit = try writer.commit { commit in
+            whole.read?.commit = commit
+            return whole
+        }
+        writer.noteUnchanged(reader.counts.reduce(0, +) - reader.readCount)
         return CoreDataImport(
-            counts: writer.counts, links: writer.joinCounts, differences: source.differences, commit: commit)
+            counts: writer.counts, links: writer.joinCounts, readCount: reader.readCount,
+            differences: source.differences,
+            commit: commit)
     }
 
     private func place(of table: GraphTable) -> Int { places[table.entity.name] ?? 0 }

@@ -150,7 +150,8 @@ struct StoreModel {
     }
 
     /// Removes the uniqueness of values that occur twice, or that are too long for it.
-    mutating func dropBrokenConstraints(_ tables: StoreTables, in copy: StoreCopy) throws {
+    mutating func dropBrokenConstraints(_ tables: StoreTables, in copy: StoreCopy) throws -> Bool {
+        var isBroken = false
         let converter = try ModelConverter(chosen)
         let schema = StoreSchema(whole, isOwn: isOwn, converter, tables)
         for place in chosen.entities.indices {
@@ -161,9 +162,11 @@ struct StoreModel {
                     let broken = try schema.breaks(list, of: entity, in: whole, copy)
                 else { return false }
                 notes.note(.changed, broken, "\(entity).\(list.joined(separator: ", "))")
+                isBroken = true
                 return true
             }
         }
+        return isBroken
     }
 }
 

@@ -20,6 +20,7 @@ struct ImportCommand: ParsableCommand {
     @Flag var sameIdentity = false
     @Flag var salvage = false
     @Flag var decode = false
+    @Flag var readAll = false
     @Flag var json = false
 
     func run() throws {
@@ -33,15 +34,21 @@ struct ImportCommand: ParsableCommand {
         options.hasSameIdentity = sameIdentity
         options.salvages = salvage
         options.decodesArchives = decode
-        let source = try CoreDataStore(contentsOf: URL(fileURLWithPath: file), options: options)
-        if plan { return try printPlan(source) }
-        // A strict import that is refused makes no store.
-        try source.requireWhole()
-        let container = try PersistentContainer(storeAt: store, creates: true)
-        let outcome = try container.importCoreDataStore(source)
+        options.readsAll = readAll
+        let url = URL(fileURLWithPath: file)
+        if plan { return try printPlan(CoreDataStore(contentsOf: url, options: options)) }
+        let outcome: CoreDataImport
+        if let container = try? PersistentContainer(storeAt: store) {
+            outcome = try container.importCoreDataStore(at: url, options: options)
+        } else {
+            // An import that is refused makes no store.
+            let source = try CoreDataStore(contentsOf: url, options: options)
+            try source.requireWhole()
+            outcome = try PersistentContainer(storeAt: store, creates: true).importCoreDataStore(source)
+        }
         let report = Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1))
         if json { return try Output.jsonLine(report) }
-        for difference in source.differences { Output.error("\(difference)") }
+        for difference in outcome.differences { Output.error("\(difference)") }
         Output.line(report.sentence)
     }
 
@@ -93,12 +100,14 @@ private struct Report: Encodable {
 
     let objects: Counts
     let links: Counts
+    /// The number of objects whose values were read.
+    let read: Int
     let differences: [Told]
     let commit: UInt64
     let milliseconds: Double
 
     init(_ outcome: CoreDataImport, milliseconds: Double) {
-        (objects, links) = (Counts(outcome.counts), Counts(outcome.links))
+        (objects, links, read) = (Counts(outcome.counts), Counts(outcome.links), outcome.readCount)
         differences = outcome.differences.map(Told.init)
         (commit, self.milliseconds) = (outcome.commit, milliseconds)
     }
@@ -111,8 +120,9 @@ private struct Report: Encodable {
         }
         let others = [links.inserted, links.updated, links.unchanged, links.deleted]
         let links = others.allSatisfy { $0 == 0 } ? "" : "links of many-to-many relationships: \(list(self.links)); "
+        let readSome = read == count ? "" : "read \(Numbers.grouped(read)) by the store's history; "
         return
             "\(Numbers.count(count, "object")) in \(Numbers.duration(milliseconds: milliseconds)): \(list(objects)); "
-            + "\(links)commit \(commit)"
+            + "\(links)\(readSome)commit \(commit)"
     }
 }

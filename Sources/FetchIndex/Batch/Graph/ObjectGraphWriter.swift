@@ -53,6 +53,9 @@ package final class ObjectGraphWriter {
         writer.acceptsMissingReferences = true
     }
 
+    /// The newest commit when the transaction began, or when it last ended one.
+    package var newestCommit: UInt64 { writer.commit }
+
     // MARK: Model
 
     /// Migrates the store to a model, to which all objects of its entities will be written, so that their stored values
@@ -144,6 +147,9 @@ package final class ObjectGraphWriter {
             }
         }
     }
+
+    /// Counts objects as unchanged whose rows aren't given, because the graph's source says so.
+    package func noteUnchanged(_ count: Int) { counts.unchanged += count }
 
     // MARK: Rows
 

@@ -10,4 +10,7 @@ package struct SeenObjects: Sendable {
     package mutating func insert(_ number: UInt64) { numbers.insert(number) }
 
     package func contains(_ number: UInt64) -> Bool { numbers.contains(number) }
+
+    /// Calls the body with the numbers, in any order.
+    package func forEach(_ body: (UInt64) throws -> Void) rethrows { try numbers.forEach(body) }
 }

@@ -132,7 +132,7 @@ struct ImportCommand: ParsableCommand {
         }
         if !coreData.isEmpty {
             throw ValidationError(
-                "--model, --without, --plan, --strict, --same-identity, --salvage and --decode are for one store of Core Data."
+                "--model, --without, --plan, --strict, --same-identity, --salvage, --decode and --read-all are for one store of Core Data."
             )
         }
         if files.count(where: { $0 == CatalogueInput.standardInput }) > 1 {

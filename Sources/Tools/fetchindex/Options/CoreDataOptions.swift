@@ -28,8 +28,15 @@ struct CoreDataOptions: ParsableArguments {
     )
     var decode = false
 
+    @Flag(help: "Read all objects of a store of Core Data, also if its history says which have changed.")
+    var readAll = false
+
     private var flags: [(name: String, isOn: Bool)] {
-        [("plan", plan), ("strict", strict), ("same-identity", sameIdentity), ("salvage", salvage), ("decode", decode)]
+        [
+            ("plan", plan), ("strict", strict), ("same-identity", sameIdentity), ("salvage", salvage),
+            ("decode", decode),
+            ("read-all", readAll),
+        ]
     }
 
     var isEmpty: Bool { model == nil && without.isEmpty && !flags.contains(where: \.isOn) }
