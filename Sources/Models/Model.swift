@@ -10,7 +10,7 @@ public struct Model: Hashable, Sendable {
     /// The named requests. In a stored model, they are sorted by name.
     public package(set) var requests: [NamedRequest]
     /// The names of requests that the store is to forget.
-    var removedRequests: [String] = []
+    package var removedRequests: [String] = []
 
     /// Makes a model of entities, which inherit the attributes, relationships and unique attributes of their
     /// superentities. `removed` are entities of older models that the store is to drop. `requests` are kept by the store.
@@ -41,10 +41,11 @@ public struct Model: Hashable, Sendable {
     }
 
     /// Replaces an entity by a placeholder, which keeps the other entities' numbers unchanged, its own from being reused,
-    /// and its name.
+    /// and its name. Its named requests go.
     package mutating func drop(_ number: Int) {
         let name = entities[number].name
         entities[number] = .dropped
+        requests.removeAll { $0.entity == name }
         if !name.isEmpty { entities[number].stored.formerNames = [name] }
     }
 
@@ -69,6 +70,7 @@ public struct Model: Hashable, Sendable {
         guard Set(requests.map(\.name)).count == requests.count else {
             throw ModelError.invalid("two requests have the same name")
         }
+        if requests.contains(where: \.name.isEmpty) { throw ModelError.invalid("a request has no name") }
         for request in requests where entity(named: request.entity) == nil {
             throw ModelError.invalid("the request \(request.name) is for \(request.entity), which is not in the model")
         }

@@ -10,9 +10,10 @@ extension FetchPredicate {
     /// The variables that need values, by name: those that SUBQUERY doesn't define. O(length).
     package var variables: [String: Variable] {
         var found: [String: Variable] = [:]
-        var defined: Set<String> = []
+        /// The variables of SUBQUERY, with the paths to their collections.
+        var defined: [String: String] = [:]
         func note(_ expression: ExpressionSyntax, _ other: ExpressionSyntax, isList: Bool) {
-            let path = other.path
+            let path = other.path(defined)
             for case .variable(let name) in expression.elements ?? [expression] {
                 found[name, default: Variable()].path = found[name]?.path ?? path
                 if isList && expression.elements == nil { found[name]?.isList = true }
@@ -21,7 +22,7 @@ extension FetchPredicate {
         _ = syntax.contains { expression in
             switch expression {
             case .variable(let name): found[name, default: Variable()].isList = found[name]?.isList ?? false
-            case .subquery(_, let variable, _): defined.insert(variable)
+            case .subquery(let collection, let variable, _): defined[variable] = collection.path(defined) ?? ""
             default: break
             }
             return false
@@ -31,7 +32,7 @@ extension FetchPredicate {
             note(comparison.left, comparison.right, isList: false)
             return false
         }
-        return found.filter { !defined.contains($0.key) }
+        return found.filter { defined[$0.key] == nil }
     }
 }
 
@@ -41,10 +42,17 @@ extension ExpressionSyntax {
         return elements
     }
 
-    /// The dotted names of a key path that begins at the object and has only names.
-    fileprivate var path: String? {
-        guard case .keyPath(.object, let steps) = self else { return nil }
+    /// The dotted names of a key path that has only names and begins at the object, or at a variable of SUBQUERY.
+    fileprivate func path(_ defined: [String: String]) -> String? {
+        guard case .keyPath(let start, let steps) = self else { return nil }
         var names: [String] = []
+        switch start {
+        case .object: break
+        case .variable(let name):
+            guard let collection = defined[name], !collection.isEmpty else { return nil }
+            names.append(collection)
+        default: return nil
+        }
         for step in steps {
             guard case .name(let name) = step else { return nil }
             names.append(name)

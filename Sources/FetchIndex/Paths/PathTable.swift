@@ -17,7 +17,8 @@ final class PathTable {
     /// All names in the predicate, at any depth; empty if the model has no relationships. If an object is read as a
     /// dictionary, the dictionary has only those of its properties that have these names.
     let usedNames: Set<String>
-    private let usesEntityNames: Bool
+    /// Whether the predicate uses the name `entity`.
+    let usesEntityNames: Bool
     /// The key paths. The path at index i has the slot `firstSlot` + i.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
@@ -43,11 +44,6 @@ final class PathTable {
 
     func comparingObjects(in predicate: FetchPredicate) throws -> FetchPredicate {
         try ObjectComparisons.resolved(predicate, ofEntity: number, in: model)
-    }
-
-    /// The names of all entities that aren't dropped, if the predicate uses the name `entity`; otherwise empty.
-    var entityNames: [String] {
-        usesEntityNames ? model.entities.filter { !$0.isDropped }.map(\.name) : []
     }
 
     /// The type of the value to which a path of to-one relationships leads; nil for a to-many path, a path to an

@@ -33,14 +33,15 @@ extension PersistentContainer {
             let entity = try model.number(of: template.entityName)
             let variables = template.predicate?.variables ?? [:]
             for key in texts.keys.sorted() where variables[key] == nil {
-                throw RequestError.malformed("the request \(name) has no variable $\(key)")
+                let near = NearName(variables.keys.sorted().nearest(to: key))
+                throw RequestError.malformed("the request \(name) has no variable $\(key)\(near.hint)")
             }
             var values: [String: any PredicateArgument] = [:]
             for (key, variable) in variables.sorted(by: { $0.key < $1.key }) {
                 guard let text = texts[key] else {
                     throw RequestError.malformed("the request \(name) needs a value of $\(key)")
                 }
-                let type = variable.path.flatMap { try? FetchedColumn($0, of: [entity], in: model).type }
+                let type = variable.path.flatMap { model.type(ofPath: $0, from: entity) }
                 values[key] = try variable.value(text, as: type, of: key)
             }
             return try model.request(named: name, with: values)
@@ -49,6 +50,18 @@ extension PersistentContainer {
 }
 
 extension Model {
+    /// The type of the attribute to which a dotted path leads, also through relationships to many objects; nil for another
+    /// path.
+    fileprivate func type(ofPath path: String, from number: Int) -> ValueType? {
+        if let column = try? FetchedColumn(path, of: [number], in: self) { return column.type }
+        let names = path.pathNames
+        guard names.count > 1,
+            let next = entities[number].relationship(named: names[0])?.description.destination,
+            let destination = try? self.number(of: next)
+        else { return nil }
+        return type(ofPath: names.dropFirst().joined(separator: "."), from: destination)
+    }
+
     fileprivate func request(
         named name: String, with variables: [String: any PredicateArgument]
     ) throws -> FetchRequest<ManagedObject> {
@@ -69,7 +82,12 @@ extension Model {
 extension FetchPredicate.Variable {
     /// Reads a text as a value. Without a type, a text that is a number is one.
     fileprivate func value(_ text: String, as type: ValueType?, of name: String) throws -> PredicateValue {
-        if isList { return .list(try text.split(separator: ",").map { try element(String($0), as: type, of: name) }) }
+        if isList {
+            return .list(
+                try text.split(separator: ",").map {
+                    try element(String($0.drop { $0 == " " }), as: type, of: name)
+                })
+        }
         return try element(text, as: type, of: name)
     }
 

@@ -43,9 +43,9 @@ final class RecordPlacer: RowPlacer {
         predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity, table)
         hasPredicate = definition.predicate != nil
         predicateParts = predicate.parts
-        let names = table.entityNames
         predicateVersions =
-            (definition.predicate?.versions ?? []) + (names.isEmpty ? [] : ["entities \(names.joined(separator: " "))"])
+            (definition.predicate?.versions ?? [])
+            + (table.usesEntityNames ? [CacheIdentity.entityNames(of: model)] : [])
         section = try definition.sectionKey.map { try SectionColumn($0, entity, of: definition.entity, table) }
         headings = try ObjectHeadings(definition, number, in: model)
         sortColumns = try definition.sortKeys.dropFirst(headings?.sortKeyCount ?? 0).map { key in

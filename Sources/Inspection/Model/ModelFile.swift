@@ -42,6 +42,8 @@ package struct ModelFile: Codable {
     /// The entities that the store is to drop.
     var removed: [String]?
     var requests: [StoredRequest]?
+    /// The names of requests that the store is to forget.
+    var removedRequests: [String]?
 
     package init(_ model: Model) {
         entities = model.entities.map { entity in
@@ -88,7 +90,7 @@ package struct ModelFile: Codable {
     /// The model; `path` is the name of its file in messages. Throws an error of one sentence if a name or a value is
     /// unknown.
     func model(of path: String) throws -> Model {
-        Model(
+        var model = Model(
             entities: try entities.map { entity in
                 let attributes = try entity.attributes.map { try Self.attribute($0, of: entity.name, path) }
                 return Entity(
@@ -100,9 +102,14 @@ package struct ModelFile: Codable {
                     superentity: entity.superentity, isAbstract: entity.isAbstract ?? false,
                     renamedFrom: entity.renamedFrom)
             }, removed: removed ?? [], requests: try (requests ?? []).map { try Self.request($0, path) })
+        model.removedRequests = removedRequests ?? []
+        return model
     }
 
     private static func request(_ stored: StoredRequest, _ path: String) throws -> NamedRequest {
+        if let limit = stored.fetchLimit, limit < 0 {
+            throw MalformedModel("\(path): the fetch limit of the request \(stored.name) is negative")
+        }
         do {
             let predicate = try stored.predicate.map { try FetchPredicate(format: $0, argumentArray: []) }
             return NamedRequest(

@@ -14,7 +14,13 @@ extension EntityMigration {
     /// Removes the lists and indexes that a slot is part of.
     mutating func removeFromLists(_ slot: Int) {
         for keys in indexKeys where keys.contains(where: { $0.slot == slot }) { removeIndex(keys) }
-        for index in uniqueLists.indices where uniqueLists[index].contains(slot) { uniqueLists[index] = [] }
+        for index in uniqueLists.indices where uniqueLists[index].contains(slot) {
+            if uniqueLists[index].count > 1 || slots[slot].role != .attribute {
+                let names = uniqueLists[index].map { slots[$0].attribute.name }
+                steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))
+            }
+            uniqueLists[index] = []
+        }
     }
 
     /// The slot of an attribute, or of a to-one relationship whose links are in the records; nil for other names.

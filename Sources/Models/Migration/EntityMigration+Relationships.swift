@@ -65,14 +65,23 @@ extension EntityMigration {
             isMissing
                 ? step(addition, .decision, "it is required, but existing objects have no related object")
                 : step(addition, .free, "no objects are related yet"))
-        var permanentName = relationship.name
-        while relationships.contains(where: { $0.permanentName == permanentName }) {
+        // A relationship that replaces a removed one continues it: caches that read it know the names, and its other slots
+        // make them unusable.
+        let former = relationships.last {
+            $0.isRemoved
+                && ($0.description.name == relationship.name || $0.description.name == relationship.renamedFrom)
+        }
+        var permanentName = former?.permanentName ?? relationship.name
+        while relationships.contains(where: { !$0.isRemoved && $0.permanentName == permanentName }) {
             permanentName += "~\(relationships.count)"
         }
-        relationships.append(
-            StoredRelationship(
-                relationship.named(relationship.name, inverse: relationship.inverse), permanentName: permanentName,
-                place))
+        var added = StoredRelationship(
+            relationship.named(relationship.name, inverse: relationship.inverse), permanentName: permanentName, place)
+        if let former {
+            let names = former.formerNames + [former.description.name]
+            added.formerNames = names.filter { $0 != relationship.name }
+        }
+        relationships.append(added)
     }
 
     private mutating func change(_ index: Int, to relationship: RelationshipDescription) throws {

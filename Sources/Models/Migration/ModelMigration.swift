@@ -55,6 +55,7 @@ package struct ModelMigration: Sendable {
             ? []
             : base.applying(changes).migrations(
                 to: given, isDemanded: isDemanded, of: demanded, hasClosure: false)
+        _ = try base.applying(changes).applying(rules)
         let requests = model.requests(after: given, isDemanded: isDemanded, dropped: dropped)
         self.requests = requests == model.requests ? nil : requests
         (renamed, renamesEntities) = (model, !renames.isEmpty)

@@ -44,20 +44,27 @@ extension Model {
         for entity in given.entities where !entity.isDropped {
             guard let old = self.entity(named: entity.name), let number = try? number(of: entity.name) else { continue }
             if !isDemanded && old.declarations.contains(where: { $0.checksum == entity.declaration }) { continue }
-            let above = entity.superentity.flatMap { given.entity(named: $0) }
-            for new in entity.relationships where above?.relationship(named: new.name) == nil {
+            for new in entity.relationships {
                 let stored =
                     old.relationships.first { $0.name == new.name }
                     ?? old.relationships.first { $0.name == new.renamedFrom }
                 guard let stored, isRelinked(stored, new, in: given) else { continue }
                 let side = side(stored.name, of: number)
                 if known.contains(side) { continue }
-                let relinked = relinked(stored, side, new, entity, in: given, isDemanded: isDemanded)
+                // The relationship may have moved to a superentity.
+                let top = given.topmost(new.name, of: entity)
+                let relinked = relinked(stored, side, new, top, in: given, isDemanded: isDemanded)
                 found.append(relinked)
                 known.formUnion(relinked.sides)
             }
         }
         return found
+    }
+
+    /// The topmost entity, from an entity upwards, that has a relationship.
+    private func topmost(_ name: String, of entity: Entity) -> Entity {
+        guard let number = try? number(of: entity.name) else { return entity }
+        return superentities(of: number).map { entities[$0] }.last { $0.relationship(named: name) != nil } ?? entity
     }
 
     /// The side of a relationship in the topmost entity that has it.

@@ -119,7 +119,7 @@ package struct CacheIdentity: Sendable {
     /// Whether a model has each slot that the order reads, with the same type, and the same subentities if the order
     /// includes them. If the order keeps a fingerprint, the attributes must also be the same, and in the same order.
     package func canBeRead(from model: Model) -> Bool {
-        guard let number = model.number(ofPermanent: entity) else { return false }
+        guard let number = model.number(ofPermanent: entity), hasEntityNames(of: model) else { return false }
         let entity = model.entities[number]
         if includesSubentities, model.hierarchy(of: number).filter({ $0 != number }) != subentities { return false }
         let lists = readsOfOwn.split(separator: ";", omittingEmptySubsequences: false)
@@ -137,6 +137,19 @@ package struct CacheIdentity: Sendable {
                     && hasMembers(
                         list.split(separator: "=", omittingEmptySubsequences: false).last ?? "", model.entities[number])
             }
+    }
+
+    /// The part of `collation` for a predicate that uses the names of entities.
+    package static func entityNames(of model: Model) -> String {
+        "entities " + model.entities.filter { !$0.isDropped }.map(\.name).joined(separator: " ")
+    }
+
+    /// Whether the entities have the names that they had for the predicate, if it uses them.
+    private func hasEntityNames(of model: Model) -> Bool {
+        guard collation.contains("entities ") else { return true }
+        let names = Self.entityNames(of: model)
+        return collation == names || collation.hasPrefix(names + ", ") || collation.hasSuffix(", " + names)
+            || collation.contains(", \(names), ")
     }
 
     /// Whether an entity of the rows has the slots of a list. If the order keeps a fingerprint, they must begin with the

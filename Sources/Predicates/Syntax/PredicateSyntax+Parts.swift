@@ -99,7 +99,9 @@ extension ExpressionSyntax {
             guard let new = name(old) else { continue }
             if new == old { return nil }
             let rest = steps.dropFirst(count).map { $0.mapped { $0.renamingAttribute(name) } }
-            return .keyPath(.object, [.name(new)] + rest)
+            // The new name may be a path, too. A name with dots that was one step stays one.
+            let parts = count == 1 && old.contains(".") ? [new] : new.split(separator: ".").map(String.init)
+            return .keyPath(.object, parts.map { .name($0) } + rest)
         }
         return nil
     }

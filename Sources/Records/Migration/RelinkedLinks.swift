@@ -75,7 +75,7 @@ struct RelinkedLinks {
     /// Writes the links whose objects the new relationship may relate. Throws `cannotMigrate` if an object would be
     /// related to several objects instead of one. O(links x log n).
     func write(in writer: StoreWriter) throws {
-        var obstacles: [RecordKey] = []
+        var obstacles: [(object: RecordKey, relationship: String)] = []
         var joins: [Int: RecordBatch] = [:]
         let model = writer.model
         for link in links {
@@ -87,12 +87,16 @@ struct RelinkedLinks {
             switch new.storage {
             case .reference(let slot, let position):
                 let values = [slot: link.far.value, position: link.placeOfNear]
-                if try !set(values, slot, of: link.near, in: writer) { obstacles.append(link.near) }
+                if try !set(values, slot, of: link.near, in: writer) {
+                    obstacles.append((link.near, relationship.name))
+                }
             case .inverse:
                 let other = model.entities[link.far.entity].relationship(named: new.description.inverse)
                 guard case .reference(let slot, let position)? = other?.storage else { continue }
                 let values = [slot: link.near.value, position: link.placeOfFar]
-                if try !set(values, slot, of: link.far, in: writer) { obstacles.append(link.far) }
+                if try !set(values, slot, of: link.far, in: writer) {
+                    obstacles.append((link.far, new.description.inverse ?? relationship.name))
+                }
             case .join(let join, let side):
                 let references = writer.references(of: join)
                 guard let near = references.first(where: { $0.slot == side }),
@@ -108,7 +112,12 @@ struct RelinkedLinks {
             }
             if obstacles.count == MigrationPass.namedObjects { break }
         }
-        if let first = obstacles.first { throw severalObjects(obstacles, model.entities[first.entity], writer) }
+        if let first = obstacles.first {
+            let same = obstacles.filter { $0.relationship == first.relationship }
+            throw StoreError.cannotMigrate(
+                entity: model.entities[first.object.entity].name, attribute: first.relationship,
+                "leads to one object, but has several", objects: same.map { id($0.object, in: writer) })
+        }
         for (join, batch) in joins { try writer.write(join, batch, .insert) { _, _ in } }
     }
 
@@ -128,16 +137,9 @@ struct RelinkedLinks {
     private func migrationError(_ error: StoreError, of object: RecordKey, in writer: StoreWriter) -> StoreError {
         guard case .notUnique(let entity, let attribute, let value) = error else { return error }
         return .cannotMigrate(
-            entity: entity, attribute: attribute, "becomes one-to-one, but another object has \(value), too",
+            entity: entity, attribute: attribute,
+            "leads to \(value), to which another object leads, although both may have only one",
             objects: [id(object, in: writer)])
-    }
-
-    private func severalObjects(_ objects: [RecordKey], _ entity: Entity, _ writer: StoreWriter) -> StoreError {
-        let isNear = entity.relationship(named: relationship.name) != nil
-        let inverse = relationship.inverse?.name ?? relationship.name
-        return StoreError.cannotMigrate(
-            entity: entity.name, attribute: isNear ? relationship.name : inverse,
-            "leads to one object, but has several", objects: objects.map { id($0, in: writer) })
     }
 
     private func id(_ object: RecordKey, in writer: StoreWriter) -> ObjectID {

@@ -70,6 +70,23 @@ import Testing
         #expect(try renamed.check { _, _ in } == [])
     }
 
+    /// A predicate compares with the names that entities have now.
+    @Test func aCacheThatUsesNamesOfEntitiesIsUnusable() throws {
+        let container = try store.open(Self.model())
+        try fill(container)
+        func open(_ entity: String) throws -> FetchOutcome {
+            let request = FetchRequest<ManagedObject>(
+                entityName: entity, predicate: try FetchPredicate("entity == 'Publisher'"), sortKeys: [SortKey("name")])
+            let context = container.newContext()
+            return try FetchedResultsController(fetchRequest: request, context: context, cacheName: "own")
+                .performFetch()
+        }
+        #expect(try open("Publisher") == .rebuilt(.first))
+        try container.migrate(to: Self.model("House", from: "Publisher"))
+        #expect(try container.namedCaches().first { $0.name == "own" }?.state == .unusable(.modelChanged))
+        #expect(try open("House") == .rebuilt(.modelChanged))
+    }
+
     @Test func aProgramThatKnowsTheOldNameIsRefused() throws {
         let old = try store.open(Self.model())
         try fill(old)

@@ -49,7 +49,7 @@ import Testing
         }
         #expect(reason(["LIMIT": "x", "TITLES": ""]) == "the value \"x\" of $LIMIT is not an integer")
         #expect(reason(["LIMIT": "1"]) == "the request cheap needs a value of $TITLES")
-        #expect(reason(["LIMITS": "1"]) == "the request cheap has no variable $LIMITS")
+        #expect(reason(["LIMITS": "1"]) == "the request cheap has no variable $LIMITS; there is \"LIMIT\"")
     }
 
     @Test func programsAddRequestsAndMigrationsReplaceThem() throws {

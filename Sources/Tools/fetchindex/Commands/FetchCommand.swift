@@ -126,7 +126,7 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
+    mutating func run() throws {
         let container = try store.open(forWriting: false, threads: threads.count)
         let definition = try definition(in: container)
         if count { return try printCount(definition, container) }
@@ -173,7 +173,7 @@ struct FetchCommand: ParsableCommand {
     }
 
     /// Returns the definition that the options, or the cache's stored request, describe.
-    private func definition(in container: PersistentContainer) throws -> OrderDefinition {
+    private mutating func definition(in container: PersistentContainer) throws -> OrderDefinition {
         var request = request
         if let distinct {
             request.section = distinct
@@ -188,7 +188,7 @@ struct FetchCommand: ParsableCommand {
     }
 
     /// The definition of a named request, with the options' order and further condition.
-    private func named(
+    private mutating func named(
         _ name: String, _ options: RequestOptions, in container: PersistentContainer
     ) throws -> OrderDefinition {
         let texts = try values.map { text in
@@ -198,7 +198,12 @@ struct FetchCommand: ParsableCommand {
             }
             return (parts[0], parts[1])
         }
-        let request = try container.request(named: name, reading: Dictionary(texts) { _, last in last })
+        let names = texts.map(\.0)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            throw ValidationError("--with has two values of \(twice).")
+        }
+        let request = try container.request(named: name, reading: Dictionary(texts) { first, _ in first })
+        if request.fetchLimit > 0 { limit = limit ?? request.fetchLimit }
         var definition = try options.definition(of: request.entityName)
         let conditions = [request.predicate, definition.predicate].compactMap { $0 }
         definition.predicate = conditions.isEmpty ? nil : FetchPredicate(allOf: conditions)
@@ -208,7 +213,8 @@ struct FetchCommand: ParsableCommand {
     private func printCount(_ definition: OrderDefinition, _ container: PersistentContainer) throws {
         var request = FetchRequest<ManagedObject>(entityName: definition.entity, predicate: definition.predicate)
         request.includesSubentities = definition.includesSubentities
-        let count = try container.newContext().count(for: request)
+        // Only a named request has a limit here.
+        let count = min(try container.newContext().count(for: request), limit ?? .max)
         if isJSON { return try Output.jsonLine(["count": count]) }
         Output.line("\(count)")
     }

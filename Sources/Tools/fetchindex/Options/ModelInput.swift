@@ -43,7 +43,9 @@ struct ModelInput {
         if !dropsEntities { return model }
         let kept = Set(model.entities.flatMap { [$0.name, $0.renamedFrom].compactMap { $0 } })
         let left = stored.entities.map(\.name).filter { !kept.contains($0) }
-        return Model(entities: model.entities, removed: model.removedEntities + left)
+        var whole = Model(entities: model.entities, removed: model.removedEntities + left, requests: model.requests)
+        whole.removedRequests = model.removedRequests
+        return whole
     }
 
     /// Whether a path is that of a file or bundle of Core Data.

@@ -21,7 +21,10 @@ struct ModelOptions: ParsableArguments {
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to convert to another type: NAME:TYPE.") var change:
         [String] = []
     @Option(
-        help: "A file with the whole new model: in the form that `model show --output json` prints, or Core Data's.")
+        help: """
+            A file with the new model: in the form that `model show --output json` prints, which keeps what it lacks, or Core \
+            Data's, which removes it.
+            """)
     var to: String?
     @Option(help: "With --to and a bundle of Core Data: the version, by default the current one.") var modelVersion:
         String?
