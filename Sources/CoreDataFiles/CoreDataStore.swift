@@ -47,7 +47,7 @@ public final class CoreDataStore {
     let reader: ObjectReader
     let options: CoreDataImportOptions
     private let shared: Set<BrokenConstraint>
-    /// What a later import needs; nil if it must read all objects.
+    /// What a later import needs to read or write less.
     let read: ImportedStore.Read?
     /// A round finds what the rounds before hid, so a few are enough.
     private static let mostRounds = 10
@@ -137,12 +137,13 @@ public final class CoreDataStore {
             model = converter.model
             objectCounts = Dictionary(zip(schema.places.map(\.entity), reader.counts)) { first, _ in first }
                 .filter { converter.model.entity(named: $0.key)?.isAbstract == false }
-            let isRead = isExact && identifier != nil && !copy.lacksLog && !options.salvages && source.isOwn
+            let mustTell = !isExact || identifier == nil || copy.lacksLog || !source.isOwn
             read =
-                isRead
-                ? history.newest.map { newest in
-                    ImportedStore.Read(point: newest, settings: settings, versions: reader.versionsByEntity, commit: 0)
-                } : nil
+                options.salvages || !shared.isEmpty
+                ? nil
+                : ImportedStore.Read(
+                    point: mustTell ? nil : history.newest, contents: copy.contents, settings: settings,
+                    versions: reader.versionsByEntity, commit: 0)
             reader.notes = false
             self.reader = reader
             break

@@ -48,6 +48,13 @@ extension PersistentContainer {
     /// Imports a store that was read already; see ``importCoreDataStore(at:options:)``.
     @discardableResult
     public func importCoreDataStore(_ source: CoreDataStore) throws -> CoreDataImport {
+        if let commit = try source.unchangedCommit(in: self) {
+            try source.requireWhole()
+            return CoreDataImport(
+                counts: BatchWriter.Counts(unchanged: source.reader.counts.reduce(0, +)),
+                links: BatchWriter.Counts(unchanged: source.reader.linkCount), readCount: source.reader.readCount,
+                differences: source.differences, commit: commit)
+        }
         do {
             return try StoreImport(source, into: self).run()
         } catch let error as StoreError {

@@ -55,6 +55,33 @@ import Testing
         #expect(again.commit == outcome.commit)
     }
 
+    /// The files are compared, and whether the container has changed since.
+    @Test func theSameCopyIsWrittenOnlyIfSomethingHasChangedSince() throws {
+        let store = try ChangedStore()
+        let container = try container()
+        let first = try container.importCoreDataStore(at: store.url)
+        let again = try container.importCoreDataStore(at: store.url)
+        #expect(again.counts.unchanged == first.counts.inserted && again.counts.changed == 0)
+        #expect(again.links.unchanged == first.links.inserted && again.links.changed == 0)
+        #expect(again.commit == first.commit && again.differences == first.differences)
+        var all = CoreDataImportOptions()
+        all.readsAll = true
+        let read = try container.importCoreDataStore(at: store.url, options: all)
+        #expect(read.counts == again.counts && read.links == again.links)
+        // A large value's file is lost.
+        let folder = store.url.deletingLastPathComponent().path + "/.App_SUPPORT/_EXTERNAL_DATA/"
+        let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder).sorted().first)
+        try FileManager.default.removeItem(atPath: folder + name)
+        let lost = try container.importCoreDataStore(at: store.url)
+        #expect(lost.counts.updated == 1 && lost.commit == first.commit + 1)
+        // Somebody has changed the container.
+        let context = container.newContext()
+        let shelf = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Shelf")).first)
+        shelf["place"] = .string("elsewhere")
+        try context.save()
+        #expect(try container.importCoreDataStore(at: store.url).counts.updated == 1)
+    }
+
     /// Objects that were deleted return under their numbers, and caches catch up with both.
     @Test func anEarlierCopyBringsDeletedObjectsBack() throws {
         let container = try container()

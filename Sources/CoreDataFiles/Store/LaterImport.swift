@@ -9,13 +9,16 @@ struct ImportedStore: Codable {
     var isWhole: Bool
     /// The entities whose objects were imported.
     var entities: [String]
-    /// What a later import needs to read only what the app has changed. Nil if it must read all: the store has no history,
-    /// or its objects differ from their rows.
+    /// What a later import needs to read or write less; nil if it must read and write all.
     var read: Read?
 
     /// The state of the store whose objects were read, and the commit in which they were written.
     struct Read: Codable {
-        let point: StoreHistory.Point
+        /// The newest transaction of the history. Nil if there is none, or if objects differ from their rows, which is told
+        /// at each import.
+        let point: StoreHistory.Point?
+        /// The contents of the store's files; see `StoreCopy`.
+        let contents: Int64
         let settings: Settings
         /// The sums of the objects' version numbers, by entity.
         let versions: [String: Int64]
@@ -50,7 +53,8 @@ struct LaterImport {
     init?(into container: PersistentContainer, _ options: CoreDataImportOptions) throws {
         graph = try ObjectGraphReader(container)
         guard !options.hasSameIdentity, !options.salvages, !options.readsAll,
-            let imported = try graph.source(as: ImportedStore.self), imported.isWhole, let known = imported.read
+            let imported = try graph.source(as: ImportedStore.self), imported.isWhole, let known = imported.read,
+            known.point != nil
         else { return nil }
         (identifier, self.known) = (imported.identifier, known)
     }
@@ -61,9 +65,9 @@ struct LaterImport {
         of reader: ObjectReader, _ history: StoreHistory, _ settings: ImportedStore.Settings, _ identifier: UUID?
     ) throws -> [Int: [Int64]]? {
         guard identifier == self.identifier, settings == known.settings,
-            let changes = try history.changes(since: known.point),
+            let point = known.point, let changes = try history.changes(since: point),
             // An app may have written without a history.
-            history.newest != known.point || reader.versionsByEntity == known.versions
+            history.newest != point || reader.versionsByEntity == known.versions
         else { return nil }
         var keys: [Int: Set<UInt64>] = [:]
         let places = Dictionary(reader.schema.places.enumerated().map { ($1.entity, $0) }) { first, _ in first }
@@ -90,5 +94,21 @@ struct LaterImport {
             found[place] = numbers.map { Int64(clamping: $0) }.sorted()
         }
         return found
+    }
+}
+
+extension CoreDataStore {
+    /// The commit in which a container got this store's objects, if the store is the copy that was imported last, and
+    /// nobody has changed the container since. Throws `StoreError`.
+    func unchangedCommit(in container: PersistentContainer) throws -> UInt64? {
+        if options.hasSameIdentity || options.readsAll || options.salvages { return nil }
+        let graph = try ObjectGraphReader(container)
+        guard let imported = try graph.source(as: ImportedStore.self), imported.isWhole, let known = imported.read,
+            let read
+        else { return nil }
+        let isSame =
+            imported.identifier == identifier && known.contents == read.contents && known.settings == read.settings
+            && known.commit == graph.commit
+        return isSame ? known.commit : nil
     }
 }

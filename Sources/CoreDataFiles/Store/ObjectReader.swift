@@ -16,6 +16,8 @@ final class ObjectReader {
     private(set) var counts: [Int] = []
     /// The sums of the objects' version numbers, which each save raises, by place.
     private var versions: [Int64] = []
+    /// The number of links in all joins.
+    private(set) var linkCount = 0
     /// The keys of the objects that are read, by place, in ascending order; all objects of other places.
     var only: [Int: [Int64]] = [:]
     /// The places in which the objects of an entity and its subentities are.
@@ -140,7 +142,7 @@ final class ObjectReader {
             try forEachObject(at: place, entity.attributes, schema.places[place].references.keys.sorted()) { _, _, _ in
             }
         }
-        for join in schema.joins { try forEachLinks(of: join) { _, _ in } }
+        for join in schema.joins { try forEachLinks(of: join) { linkCount += $1.count } }
     }
 
     // MARK: Objects

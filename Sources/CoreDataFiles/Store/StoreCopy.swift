@@ -20,12 +20,14 @@ final class StoreCopy {
     let database: StoreDatabase
     /// Whether the database says that it has a log, and the log isn't there.
     let lacksLog: Bool
+    /// A hash of the bytes of the database and its log, and of the names and lengths of the files of large values.
+    let contents: Int64
 
     /// Copies a store and checks the copy. If the database changes while it's copied, copies again, a few times. If the
     /// copy is damaged and `salvages`, rows are looked up one by one. Throws `CoreDataFileError`. O(bytes).
     init(_ path: String, salvages: Bool = false) throws {
         self.path = path
-        (folder, database, lacksLog) = try Self.copy(path)
+        (folder, database, lacksLog, contents) = try Self.copy(path)
         let defects = try Self.defects(of: database, path)
         if defects.isEmpty { return }
         database.isDamaged = true
@@ -93,7 +95,9 @@ final class StoreCopy {
         throw CoreDataFileError(path: path, reason: "an app writes it all the time; import it when the app rests")
     }
 
-    private static func copy(_ path: String) throws -> (folder: String, database: StoreDatabase, lacksLog: Bool) {
+    private static func copy(
+        _ path: String
+    ) throws -> (folder: String, database: StoreDatabase, lacksLog: Bool, contents: Int64) {
         let files = FileManager.default
         let folder = files.temporaryDirectory.path + "/fetchindex-coredata-" + UUID().uuidString
         do {
@@ -105,6 +109,7 @@ final class StoreCopy {
             try copyFiles(path, to: target)
             let start = (try? SmallFile.bytes(of: target, limit: 20)) ?? []
             // The file format's version for writing, in the database's header, is 2 if there is a log.
+            let contents = Self.contents(of: target, path)
             let lacksLog = start.count == 20 && start[18] == 2 && !files.fileExists(atPath: target + "-wal")
             do {
                 let database = try StoreDatabase(target)
@@ -113,12 +118,36 @@ final class StoreCopy {
                 #if os(Linux)
                     try files.removeItem(atPath: folder)
                 #endif
-                return (folder, database, lacksLog)
+                return (folder, database, lacksLog, contents)
             } catch let error as StoreDatabase.Failure { throw failed(path, error) }
         } catch {
             try? files.removeItem(atPath: folder)
             throw error
         }
+    }
+
+    private static func contents(of copy: String, _ path: String) -> Int64 {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        for suffix in ["", "-wal", "-journal"] {
+            guard let file = try? OpenFile(copy + suffix, O_RDONLY) else { continue }
+            bytes.appendText(suffix)
+            while true {
+                let count = piece.withUnsafeMutableBytes { read(file.descriptor, $0.baseAddress, $0.count) }
+                if count <= 0 { break }
+                let span = piece.span.bytes
+                bytes.appendNumber(span.extracting(first: count).hash)
+            }
+        }
+        let folder = largeValues(of: path)
+        for name in (Folder.names(in: folder) ?? []).sorted() {
+            bytes.appendText(name)
+            if case .file(let length)? = try? Folder.kind(at: folder + "/" + name) {
+                bytes.appendVarint(UInt64(length))
+            }
+        }
+        let all = bytes.span.bytes
+        return Int64(bitPattern: all.hash)
     }
 
     // MARK: Core Data
@@ -175,13 +204,18 @@ final class StoreCopy {
         case tooLarge
     }
 
+    /// The folder of the files with large values.
+    private static func largeValues(of path: String) -> String {
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        let folder = ".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA"
+        return url.deletingLastPathComponent().appendingPathComponent(folder).path
+    }
+
     /// The file of a large value, which lies in a folder beside the store.
     func external(named name: String) -> External {
         // A name that led out of the folder could be any file's.
         guard UUID(uuidString: name) != nil else { return .missing }
-        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
-        let folder = ".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA/"
-        let file = url.deletingLastPathComponent().appendingPathComponent(folder + name).path
+        let file = Self.largeValues(of: path) + "/" + name
         guard case .file(let length)? = try? Folder.kind(at: file), FileManager.default.isReadableFile(atPath: file)
         else { return .missing }
         return length <= Self.greatestExternal ? .file(path: file) : .tooLarge

@@ -24,10 +24,10 @@ struct StoreModel {
             whole = own
             chosen = own
             if let url = options.model {
-                if let same = try Self.version(equalTo: own, at: url) {
-                    // Their predicates are text only in the app's file.
-                    chosen.requests = same.requests
-                } else {
+                let same = try Self.version(equalTo: own, at: url)
+                // Their predicates are text only in the app's file.
+                chosen.requests = try (same ?? Self.fitting(url, tables)).requests
+                if same == nil {
                     notes.note(
                         .changed, "the model: the store's own is used, and \(url.lastPathComponent) is another", nil)
                 }

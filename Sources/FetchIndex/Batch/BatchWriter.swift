@@ -16,7 +16,7 @@ public final class BatchWriter {
         public internal(set) var unchanged = 0
         public internal(set) var deleted = 0
 
-        package init() {}
+        package init(unchanged: Int = 0) { self.unchanged = unchanged }
 
         package var changed: Int { inserted + updated + deleted }
 
