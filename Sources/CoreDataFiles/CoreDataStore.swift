@@ -143,7 +143,7 @@ public final class CoreDataStore {
                 ? nil
                 : ImportedStore.Read(
                     point: mustTell ? nil : history.newest, contents: copy.contents, settings: settings,
-                    versions: reader.versionsByEntity, commit: 0)
+                    versions: reader.versionsByEntity, commit: 0, modelVersion: 0)
             reader.notes = false
             self.reader = reader
             break

@@ -38,8 +38,8 @@ extension PersistentContainer {
                 let begun = try StoreImport(changes, into: self)
                 // Others may have changed objects since the changes were read.
                 if begun.firstCommit == later.commit { return try begun.run() }
-            } catch StoreError.notUnique, StoreError.uniqueValueTooLong {
-                // Only all objects tell what else breaks a rule.
+            } catch is StoreError {
+                // Only all objects tell what else breaks a rule, and how the model must change.
             }
         }
         return try importCoreDataStore(CoreDataStore(contentsOf: url, options: options))

@@ -128,6 +128,62 @@ import Testing
         #expect(try importAgain().readCount < all)
     }
 
+    /// A property that was dropped here comes back with the values of all objects.
+    @Test(arguments: [("Item", "price"), ("Item", "shelf"), ("Thing", "title")])
+    func allObjectsAreReadAfterTheModelHasChangedHere(entity: String, property: String) throws {
+        let model = try container.model()
+        let changed = Model(
+            entities: model.entities.map { other in
+                let name = other.name == "Shelf" && property == "shelf" ? "items" : property
+                if !model.isSubentity(other, of: entity) && name != "items" { return other }
+                return Entity(
+                    other.name, other.attributes.filter { $0.name != name },
+                    relationships: other.relationships.filter { $0.name != name },
+                    unique: other.uniqueAttributes.filter { !$0.contains(name) },
+                    indexes: other.indexes.filter { index in !index.keys.contains { $0.attribute == name } },
+                    removed: [name], superentity: other.superentity, isAbstract: other.isAbstract)
+            })
+        try container.migrate(to: changed)
+        #expect(try importAgain().readCount == all)
+    }
+
+    @Test(arguments: [
+        "UPDATE ACHANGE SET ZENTITY = NULL", "UPDATE ACHANGE SET ZENTITYPK = 1.5", "UPDATE ACHANGE SET ZENTITY = 77",
+        "UPDATE ACHANGE SET ZTRANSACTIONID = NULL", "DELETE FROM ACHANGE",
+        "DELETE FROM ATRANSACTION WHERE Z_PK = (SELECT max(Z_PK) FROM ATRANSACTION)",
+        "DELETE FROM ACHANGE WHERE ZTRANSACTIONID = 3; DELETE FROM ATRANSACTION WHERE Z_PK = 3",
+        "DROP TABLE ATRANSACTION",
+    ])
+    func allObjectsAreReadIfTheHistoryIsDamaged(damage: String) throws {
+        try store.run(
+            """
+            UPDATE ZTHING SET Z_OPT = Z_OPT + 1, ZTITLE = 'x' WHERE Z_PK = (SELECT min(Z_PK) FROM ZTHING);
+            UPDATE ZLABEL SET Z_OPT = Z_OPT + 1, ZWORD = 'x' WHERE Z_PK = (SELECT min(Z_PK) FROM ZLABEL);
+            UPDATE ZCARD SET Z_OPT = Z_OPT + 1, ZNUMBER = 77 WHERE Z_PK = (SELECT min(Z_PK) FROM ZCARD);
+            \(damage);
+            """)
+        #expect(try importAgain("\(damage)").readCount == all)
+    }
+
+    /// The number of the topmost entity stands for all of its table.
+    @Test func aChangeMayNameASuperentity() throws {
+        try store.run(
+            """
+            UPDATE ZTHING SET Z_OPT = Z_OPT + 1, ZTITLE = 'x' WHERE Z_PK = (SELECT min(Z_PK) FROM ZTHING WHERE Z_ENT = 7);
+            UPDATE ACHANGE SET ZENTITY = 6;
+            """)
+        #expect(try importAgain().counts.updated == 1)
+    }
+
+    @Test func allObjectsAreReadIfAFileIsLost() throws {
+        let folder = store.url.deletingLastPathComponent().path + "/.App_SUPPORT/_EXTERNAL_DATA/"
+        let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder).sorted().first)
+        try FileManager.default.removeItem(atPath: folder + name)
+        let outcome = try importAgain()
+        #expect(outcome.counts.updated == 1)
+        #expect(try outcome.readCount == all)
+    }
+
     @Test func valuesThatAreUniqueNoMoreAreTold() throws {
         try store.run("UPDATE ZLABEL SET ZWORD = (SELECT min(ZWORD) FROM ZLABEL)")
         let outcome = try importAgain()

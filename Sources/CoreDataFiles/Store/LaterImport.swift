@@ -14,7 +14,7 @@ struct ImportedStore: Codable {
 
     /// The state of the store whose objects were read, and the commit in which they were written.
     struct Read: Codable {
-        /// The newest transaction of the history. Nil if there is none, or if objects differ from their rows, which is told
+        /// The newest transaction of the history. Nil without a history, or if objects differ from their rows, which is told
         /// at each import.
         let point: StoreHistory.Point?
         /// The contents of the store's files; see `StoreCopy`.
@@ -22,12 +22,15 @@ struct ImportedStore: Codable {
         let settings: Settings
         /// The sums of the objects' version numbers, by entity.
         let versions: [String: Int64]
-        /// The commit in which the objects were written.
+        /// The commit in which the objects were written, and the version of the container's model then.
         var commit: UInt64
+        var modelVersion: UInt32
     }
 
     /// What determines the values of objects besides their rows.
     struct Settings: Codable, Equatable {
+        /// Raised when values are converted otherwise than before.
+        var format = 1
         let model: Int
         let entities: [String]?
         let without: [String]
@@ -64,17 +67,20 @@ struct LaterImport {
     func keys(
         of reader: ObjectReader, _ history: StoreHistory, _ settings: ImportedStore.Settings, _ identifier: UUID?
     ) throws -> [Int: [Int64]]? {
-        guard identifier == self.identifier, settings == known.settings,
-            let point = known.point, let changes = try history.changes(since: point),
-            // An app may have written without a history.
-            history.newest != point || reader.versionsByEntity == known.versions
+        guard identifier == self.identifier, settings == known.settings, graph.modelVersion == known.modelVersion,
+            let point = known.point, let changes = try history.changes(since: point), try reader.hasLargeValues(),
+            let changed = tables(of: changes, reader)
         else { return nil }
         var keys: [Int: Set<UInt64>] = [:]
         let places = Dictionary(reader.schema.places.enumerated().map { ($1.entity, $0) }) { first, _ in first }
         for (place, stored) in reader.schema.places.enumerated() {
-            for key in changes[stored.number] ?? [] where key > 0 { keys[place, default: []].insert(UInt64(key)) }
-            guard let changed = try graph.changed(ofEntity: stored.entity, since: known.commit) else { return nil }
-            keys[place, default: []].formUnion(changed)
+            for key in changed[stored.table] ?? [] where key > 0 { keys[place, default: []].insert(UInt64(key)) }
+            // An app may have written without a history.
+            if changed[stored.table] == nil && reader.versionsByEntity[stored.entity] != known.versions[stored.entity] {
+                return nil
+            }
+            guard let here = try graph.changed(ofEntity: stored.entity, since: known.commit) else { return nil }
+            keys[place, default: []].formUnion(here)
             var isHere = SeenObjects()
             for number in try graph.numbers(ofEntity: stored.entity) {
                 isHere.insert(number)
@@ -95,6 +101,20 @@ struct LaterImport {
         }
         return found
     }
+
+    /// The changed keys by the tables of their objects. Nil if an entity is unknown.
+    private func tables(of changes: [Int64: Set<Int64>], _ reader: ObjectReader) -> [String: Set<Int64>]? {
+        let tables = Dictionary(reader.schema.places.map { ($0.number, $0.table) }) { first, _ in first }
+        var found: [String: Set<Int64>] = [:]
+        for (entity, keys) in changes {
+            if let table = tables[entity] {
+                found[table, default: []].formUnion(keys)
+            } else if reader.schema.tables.entities[entity] == nil {
+                return nil
+            }
+        }
+        return found
+    }
 }
 
 extension CoreDataStore {
@@ -108,7 +128,7 @@ extension CoreDataStore {
         else { return nil }
         let isSame =
             imported.identifier == identifier && known.contents == read.contents && known.settings == read.settings
-            && known.commit == graph.commit
+            && known.commit == graph.commit && known.modelVersion == graph.modelVersion
         return isSame ? known.commit : nil
     }
 }

@@ -58,6 +58,25 @@ extension ObjectReader {
 
     private func storable(_ value: Value) -> Value? { value.isUnstorable ? nil : value }
 
+    /// Whether all large values that are in files can be read. Throws `CoreDataFileError`. O(n).
+    func hasLargeValues() throws -> Bool {
+        var areThere = true
+        for place in schema.places {
+            for column in place.attributes.values where column.isExternal {
+                let (name, table) = (StoreDatabase.quoted(column.name), StoreDatabase.quoted(place.table))
+                let query = "SELECT substr(\(name), 2, 36) FROM \(table) WHERE substr(\(name), 1, 1) = x'02'"
+                try copy.reading { database in
+                    try database.forEachRow(query) { row in
+                        let name = String(decoding: row.bytes(0) ?? [], as: UTF8.self)
+                        if case .file = copy.external(named: name) { return }
+                        areThere = false
+                    }
+                }
+            }
+        }
+        return areThere
+    }
+
     /// The value of an attribute whose large values are in files: the first byte is 1 before the value itself, and 2
     /// before the name of its file.
     private func large(_ bytes: [UInt8], _ title: () -> String) throws -> Value {

@@ -37,16 +37,28 @@ struct StoreHistory {
     }
 
     /// The keys of the objects that changed after a transaction, by the numbers of their entities. Nil if the history
-    /// doesn't reach back to the transaction. Throws `CoreDataFileError`. O(k) for k changes.
+    /// doesn't reach back to the transaction, lacks a later one or what it has changed, or has rows that can't be read.
+    /// Throws `CoreDataFileError`. O(k) for k changes.
     func changes(since point: Point) throws -> [Int64: Set<Int64>]? {
-        guard try Self.point(in: copy, "WHERE Z_PK = \(point.transaction)") == point else { return nil }
+        guard let newest, try Self.point(in: copy, "WHERE Z_PK = \(point.transaction)") == point else { return nil }
         var changes: [Int64: Set<Int64>] = [:]
+        var changing: Set<Int64> = []
+        var isReadable = true
         try copy.reading { database in
-            let query = "SELECT ZENTITY, ZENTITYPK FROM ACHANGE WHERE ZTRANSACTIONID > \(point.transaction)"
+            let old = "typeof(ZTRANSACTIONID) = 'integer' AND ZTRANSACTIONID <= \(point.transaction)"
+            let query = "SELECT ZTRANSACTIONID, ZENTITY, ZENTITYPK FROM ACHANGE WHERE NOT (\(old))"
             try database.forEachRow(query) { row in
-                guard let entity = row.integer(0), let key = row.integer(1) else { return }
+                guard let transaction = row.integer(0), let entity = row.integer(1), let key = row.integer(2) else {
+                    isReadable = false
+                    return
+                }
+                changing.insert(transaction)
                 changes[entity, default: []].insert(key)
             }
+        }
+        let expected = newest.transaction - point.transaction
+        guard isReadable, Int64(changing.count) == expected, changing.allSatisfy({ $0 <= newest.transaction }) else {
+            return nil
         }
         return changes
     }

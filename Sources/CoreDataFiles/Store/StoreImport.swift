@@ -92,8 +92,9 @@ struct StoreImport {
         var whole = imported
         whole.isWhole = true
         whole.read = source.read
-        let commit = try writer.commit { commit in
+        let commit = try writer.commit { commit, modelVersion in
             whole.read?.commit = commit
+            whole.read?.modelVersion = modelVersion
             return whole
         }
         writer.noteUnchanged(reader.counts.reduce(0, +) - reader.readCount)

@@ -13,6 +13,8 @@ package struct ObjectGraphReader {
     }
 
     package var commit: UInt64 { snapshot.commit }
+    /// A number that changes with the model.
+    package var modelVersion: UInt32 { snapshot.modelVersion }
 
     /// The description of the graph; nil if the store's objects aren't a copy. Throws `StoreError`.
     package func source<Source: Decodable>(as type: Source.Type) throws -> Source? {
@@ -36,11 +38,12 @@ package struct ObjectGraphReader {
     }
 
     /// The objects of an entity that existed at a commit and have other records now, or none. Nil if the log doesn't reach
-    /// back to the commit, or lacks what a migration rewrote. Throws `StoreError`. O(k log n) for k log entries.
+    /// back to the commit, or lacks what a migration rewrote, or if the store lacks the entity. Throws `StoreError`. O(k log n) for k log entries.
     package func changed(ofEntity name: String, since commit: UInt64) throws -> [UInt64]? {
         try withPublicErrors {
-            guard let entity = try? snapshot.model.number(of: name) else { return [] }
-            guard snapshot.logReaches(back: commit), try commit >= snapshot.lastRewrite() else { return nil }
+            guard let entity = try? snapshot.model.number(of: name), snapshot.logReaches(back: commit),
+                try commit >= snapshot.lastRewrite()
+            else { return nil }
             var numbers: [UInt64] = []
             try snapshot.forEachChanged(of: entity, from: commit) { numbers.append($0.number) }
             return numbers

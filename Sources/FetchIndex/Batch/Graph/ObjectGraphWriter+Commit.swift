@@ -6,16 +6,16 @@ internal import FetchIndexValues
 // The end of the transaction.
 extension ObjectGraphWriter {
     /// Makes the links that were left for later, stores a description of the graph, and commits. `source` makes the
-    /// description, with the number of the newest commit, which is returned. Throws `StoreError`: `notUnique` if two objects of the graph have the same unique value, or refer to the same object by a
+    /// description, with the number of the newest commit, which is returned, and the version of the model. Throws `StoreError`: `notUnique` if two objects of the graph have the same unique value, or refer to the same object by a
     /// one-to-one relationship.
     @discardableResult
-    package func commit(describing source: (UInt64) -> some Encodable) throws -> UInt64 {
+    package func commit(describing source: (UInt64, UInt32) -> some Encodable) throws -> UInt64 {
         try withPublicErrors {
             try linkLater()
             try clearLinksToDeleted()
             for object in robbed.sorted() { try writer.requireOwnUniqueKeys(of: object) }
             try migrate(exactly: finalModel.replacing(storedModel))
-            try setSource(source(writer.seal()))
+            try setSource(source(writer.seal(), writer.modelVersion))
             try container.cacheEngine.keepAll(in: writer)
             return try writer.commit()
         }

@@ -203,7 +203,7 @@ struct FetchCommand: ParsableCommand {
             throw ValidationError("--with has two values of \(twice).")
         }
         let request = try container.request(named: name, reading: Dictionary(texts) { first, _ in first })
-        if request.fetchLimit > 0 { limit = limit ?? request.fetchLimit }
+        if request.fetchLimit > 0 { limit = min(limit ?? .max, request.fetchLimit) }
         var definition = try options.definition(of: request.entityName)
         let conditions = [request.predicate, definition.predicate].compactMap { $0 }
         definition.predicate = conditions.isEmpty ? nil : FetchPredicate(allOf: conditions)
