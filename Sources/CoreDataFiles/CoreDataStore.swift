@@ -109,7 +109,8 @@ public final class CoreDataStore {
             }
             try reader.survey()
             let isExact =
-                found.differences.isEmpty && reader.lacks.differences.isEmpty && reader.undecodable.isEmpty
+                found.differences.isEmpty && reader.lacks.differences.isEmpty
+                && undecodable.union(reader.undecodable).isEmpty
                 && reader.differences.differences.isEmpty && keepsRules && shared.isEmpty
             if later != nil && !isExact { throw MustReadAll() }
             found.add(reader.lacks.differences)

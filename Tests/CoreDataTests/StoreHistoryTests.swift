@@ -175,6 +175,22 @@ import Testing
         #expect(try importAgain().counts.updated == 1)
     }
 
+    /// An attribute with a value that isn't an archive stays bytes, whichever objects are read.
+    @Test func allObjectsAreReadWhileAValueCannotBeDecoded() throws {
+        var options = CoreDataImportOptions()
+        options.decodesArchives = true
+        func importDecoding() throws -> CoreDataImport {
+            try container.importCoreDataStore(at: store.url, options: options)
+        }
+        try store.run("UPDATE ZPERSON SET ZARCHIVE = x'00' WHERE Z_PK = (SELECT min(Z_PK) FROM ZPERSON)")
+        _ = try importDecoding()
+        let type = try container.model().entity(named: "Person")?.attributes.first { $0.name == "archive" }?.type
+        #expect(type == .data)
+        try store.run("UPDATE ZPERSON SET Z_OPT = Z_OPT + 1 WHERE Z_PK = (SELECT max(Z_PK) FROM ZPERSON)")
+        #expect(try importDecoding().readCount == all)
+        #expect(try container.model().entity(named: "Person")?.attributes.first { $0.name == "archive" }?.type == type)
+    }
+
     @Test func allObjectsAreReadIfAFileIsLost() throws {
         let folder = store.url.deletingLastPathComponent().path + "/.App_SUPPORT/_EXTERNAL_DATA/"
         let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder).sorted().first)

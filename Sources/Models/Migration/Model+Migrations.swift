@@ -102,6 +102,7 @@ extension Model {
 
     /// Returns the model after migrations. Throws `ModelError.invalid` if that model is invalid.
     package func applying(_ migrations: [EntityMigration]) throws -> Model {
+        if migrations.isEmpty { return self }
         var model = self
         for migration in migrations {
             if let number = migration.number {

@@ -50,12 +50,12 @@ package struct ModelMigration: Sendable {
         let demanded = Set(relinked.flatMap(\.gained.keys))
         let changes = try base.migrations(
             to: relaxed ?? given, isDemanded: isDemanded, of: demanded, hasClosure: hasClosure)
+        let changed = try base.applying(changes)
         let rules =
             try relaxed == nil
-            ? []
-            : base.applying(changes).migrations(
-                to: given, isDemanded: isDemanded, of: demanded, hasClosure: false)
-        _ = try base.applying(changes).applying(rules)
+            ? [] : changed.migrations(to: given, isDemanded: isDemanded, of: demanded, hasClosure: false)
+        // Throws if the given model and what it leaves in the store don't fit together.
+        _ = try changed.applying(rules)
         let requests = model.requests(after: given, isDemanded: isDemanded, dropped: dropped)
         self.requests = requests == model.requests ? nil : requests
         (renamed, renamesEntities) = (model, !renames.isEmpty)
@@ -145,6 +145,8 @@ extension Model {
     fileprivate func removing(
         _ relinked: [RelinkedRelationship], dropped: [Int], _ given: Model, isDemanded: Bool
     ) -> Model? {
+        // Programs open stores with their models, which nearly always remove nothing.
+        if relinked.isEmpty && dropped.isEmpty && given.entities.allSatisfy(\.removedAttributes.isEmpty) { return nil }
         var gone: [Int: Set<String>] = [:]
         func remove(_ name: String, from number: Int) {
             for member in hierarchy(of: number) { gone[member, default: []].insert(name) }

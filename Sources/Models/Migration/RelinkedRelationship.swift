@@ -41,9 +41,10 @@ extension Model {
     func relinked(to given: Model, isDemanded: Bool) -> [RelinkedRelationship] {
         var found: [RelinkedRelationship] = []
         var known: Set<RelinkedRelationship.Side> = []
-        for entity in given.entities where !entity.isDropped {
+        for entity in given.entities where !entity.isDropped && !entity.relationships.isEmpty {
             guard let old = self.entity(named: entity.name), let number = try? number(of: entity.name) else { continue }
-            if !isDemanded && old.declarations.contains(where: { $0.checksum == entity.declaration }) { continue }
+            let checksum = isDemanded ? nil : entity.declaration
+            if old.declarations.contains(where: { $0.checksum == checksum }) { continue }
             for new in entity.relationships {
                 let stored =
                     old.relationships.first { $0.name == new.name }

@@ -207,7 +207,13 @@ struct CacheRebuildCommand: ParsableCommand {
         let container = try store.open(threads: threads.count)
         let names = try name.map { [$0] } ?? container.cacheNames()
         let bar = ProgressBar(names.count == 1 ? "building \(names[0])" : "building caches")
-        let caches = try names.map { try RequestOptions.existing($0, in: container, bar, author: "rebuild") }
+        let caches = try names.map { name in
+            do { return try RequestOptions.existing(name, in: container, bar, author: "rebuild") } catch
+                where self.name == nil
+            {
+                throw Failure("\(name.visible): \(error)")
+            }
+        }
         var reports: [Rebuilt] = []
         var start = ContinuousClock.now
         try container.refreshCaches(caches, isForced: true) { index, result in
