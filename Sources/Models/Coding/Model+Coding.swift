@@ -11,7 +11,7 @@ internal import FetchIndexValues
 //         | nothing, or (since version 7) subentities varint x ( entity varint | superentity varint, from 1; 0: none | flags 1 )
 //         | nothing, or (since version 9) relationships varint x ( entity varint | relationship )
 //             | joins varint x entity varint
-//         | nothing, or (if an entity has former names, or if there are requests) names varint x ( entity varint | permanent name text
+//         | nothing, or (since version 14) names varint x ( entity varint | permanent name text
 //             | former names varint x text )
 //             | requests varint x ( name text | entity text | predicate text | limit varint )
 //         | checksum 4

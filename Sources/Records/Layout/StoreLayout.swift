@@ -46,6 +46,7 @@ package import FetchIndexLMDB
 ///                  entry          1 | entity varint | first object varint | count varint        inserted
 ///                                 2 | entity varint | object varint | record length varint | old record    updated
 ///                                 3 | entity varint | object varint | record length varint | old record    deleted
+///                                 4 | entity varint | object varint      inserted with a number below those of others
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
 ///                                 number | checksum 4      low 6 bytes: object number; high 2 bytes: 0, or the object's
@@ -65,7 +66,7 @@ package import FetchIndexLMDB
 ///   migration rewrites records. An object that was inserted and changed within one commit appears as inserted only;
 ///   another object appears once per commit, with its first change. In the commits of the log, the object numbers that
 ///   an entity allocates ascend: objects whose numbers are at least the first number of an inserted range did not exist
-///   before the range's commit.
+///   before the range's commit. Other objects with lesser numbers have entries of their own.
 /// - A reference in a record names an object, which may have been deleted if the relationship's inverse has the rule no
 ///   action. A link key leads from that object back to the record. It's derived from the reference.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
@@ -99,8 +100,10 @@ package import FetchIndexLMDB
 ///   change.
 /// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes
 ///   and lists of unique attributes may name to-one relationships. Raised in the same way.
+/// - 14: models may have former names of entities, and named requests; the log may have objects whose numbers are less
+///   than those of objects before. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 13
+    package static let version: UInt32 = 14
     /// The oldest version that is read.
     static let oldestVersion: UInt32 = 2
 
