@@ -9,8 +9,8 @@ public struct CoreDataImport: Sendable {
     /// The numbers of links of many-to-many relationships that were added, given other positions, unchanged and removed.
     public let links: BatchWriter.Counts
     /// The number of objects whose values were read. If the copy has a persistent history that reaches back to the last
-    /// import, these are the objects that it names, those that were changed here, and those of entities whose objects an
-    /// ordered relationship sorts; otherwise all.
+    /// import, these are the objects that it names, objects that were changed here, and objects that an ordered
+    /// relationship sorts; otherwise all.
     public let readCount: Int
     /// What couldn't be taken over.
     public let differences: [CoreDataDifference]

@@ -3,18 +3,18 @@ package struct ModelMigration: Sendable {
     /// The stored model with the new names of its entities.
     package let renamed: Model
     package let renamesEntities: Bool
-    /// What removes relationships: those whose links are stored anew, and those of dropped entities.
+    /// Removes relationships whose links are stored anew, and relationships of dropped entities.
     package private(set) var removals: [EntityMigration]
     /// The entities that are dropped, subentities first.
     package let dropped: [Int]
     /// All other changes. Relationships whose links are stored anew may be nil.
     package private(set) var changes: [EntityMigration]
     package let relinked: [RelinkedRelationship]
-    /// What makes relationships required whose links are stored anew.
+    /// Makes relationships required whose links are stored anew.
     package private(set) var rules: [EntityMigration]
     /// The store's named requests after the migration; nil if they don't change.
     package let requests: [NamedRequest]?
-    /// The steps before those of `changes`.
+    /// The first steps, for new names of entities.
     private var steps: [ModelDifference.Step] = []
 
     /// Whether nothing changes: no steps are needed, and the store has followed the declarations before.
@@ -140,8 +140,8 @@ extension Model {
 
     fileprivate mutating func drop(_ numbers: [Int]) { for number in numbers { drop(number) } }
 
-    /// This stored model without the relationships whose links are stored anew, those of dropped entities, and those
-    /// whose other sides a given model removes. Nil if it has none.
+    /// This stored model without relationships whose links are stored anew, relationships of dropped entities, and
+    /// relationships whose other sides a given model removes. Nil if nothing must go.
     fileprivate func removing(
         _ relinked: [RelinkedRelationship], dropped: [Int], _ given: Model, isDemanded: Bool
     ) -> Model? {

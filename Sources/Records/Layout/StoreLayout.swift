@@ -46,7 +46,7 @@ package import FetchIndexLMDB
 ///                  entry          1 | entity varint | first object varint | count varint        inserted
 ///                                 2 | entity varint | object varint | record length varint | old record    updated
 ///                                 3 | entity varint | object varint | record length varint | old record    deleted
-///                                 4 | entity varint | object varint      inserted with a number below those of others
+///                                 4 | entity varint | object varint      inserted with a given, lower number
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
 ///                                 number | checksum 4      low 6 bytes: object number; high 2 bytes: 0, or the object's
@@ -100,8 +100,8 @@ package import FetchIndexLMDB
 ///   change.
 /// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes
 ///   and lists of unique attributes may name to-one relationships. Raised in the same way.
-/// - 14: models may have former names of entities, and named requests; the log may have objects whose numbers are less
-///   than those of objects before. Raised in the same way.
+/// - 14: models may have former names of entities, and named requests; the log may have insertions of objects with
+///   lower numbers than before. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 14
     /// The oldest version that is read.

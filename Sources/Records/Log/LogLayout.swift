@@ -68,7 +68,7 @@ package enum LogEntryKind: UInt8 {
     case inserted = 1
     case updated = 2
     case deleted = 3
-    /// An object with a given number that is less than those of objects before. It has no old record.
+    /// Inserted with a given number, lower than the numbers of older objects. It has no old record.
     case returned = 4
 }
 

@@ -48,8 +48,8 @@ struct LogWriter {
         part.appendBytes(old)
     }
 
-    /// Adds an inserted object whose number is less than those of objects before, unless the commit has logged a change of
-    /// the object with that number.
+    /// Adds an inserted object whose number is lower than the numbers of older objects, unless the commit has logged a
+    /// change of the object with that number.
     mutating func insertReturned(_ object: RecordKey, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
         changes[object.entity, default: EntityChanges()].add(.returned)
