@@ -52,8 +52,8 @@ extension CacheEngine {
     }
 
     /// Updates caches after a change of the model: builds the caches of added or changed indexes, deletes the caches of
-    /// removed indexes and of dropped entities, rebuilds maintained caches whose fingerprint has changed, and catches up the other maintained
-    /// caches.
+    /// removed indexes and of dropped entities, rebuilds maintained caches whose fingerprint has changed, and catches up
+    /// the other maintained caches.
     func matchIndexes(in writer: StoreWriter, from old: Model) throws {
         let wanted = try writer.model.indexOrders()
         let names = Set(wanted.map(\.name))

@@ -174,7 +174,8 @@ public final class PersistentContainer: Sendable {
     }
 
     /// Removes an entity with its objects and caches, and the relationships that lead from and to it, in one transaction.
-    /// Returns the number of removed objects. O(n log n). Throws `StoreError`, for example if a record is damaged; the entity then stays.
+    /// Returns the number of removed objects. O(n log n). Throws `StoreError`, for example if a record is damaged; the
+    /// entity then stays.
     @discardableResult
     public func dropEntity(named name: String) throws -> Int {
         try withPublicErrors {

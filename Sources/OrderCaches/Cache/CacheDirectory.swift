@@ -95,8 +95,8 @@ package struct CacheDirectory {
         return count
     }
 
-    /// Unlocks the caches of an entity, by its permanent name, and deletes them, except those with damaged headers. Also deletes the caches of
-    /// other format versions, which the next fetch would rebuild anyway.
+    /// Unlocks the caches of an entity, by its permanent name, and deletes them, except those with damaged headers. Also
+    /// deletes the caches of other format versions, which the next fetch would rebuild anyway.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
         try Self.unlockAll(ofEntity: entity, in: writer)
         for name in try Self.names(in: writer) {

@@ -39,9 +39,10 @@ extension StoreWriter {
 
     /// Applies migrations: rewrites records, unique keys and links where needed, and stores the new model. If a
     /// migration needs a pass over records, the transaction counts as a commit, but its log doesn't have the records
-    /// that the pass rewrote. Throws `StoreError.cannotMigrate` for values that prevent it; after an error, release the writer. O(n log n) if there is a pass,
-    /// if unique constraints of an entity hierarchy change, or if a relationship moves to a superentity; O(links x log
-    /// n) for relationships that are removed or become one-to-one; otherwise independent of the number of objects.
+    /// that the pass rewrote. Throws `StoreError.cannotMigrate` for values that prevent it; after an error, release the
+    /// writer. O(n log n) if there is a pass, if unique constraints of an entity hierarchy change, or if a relationship
+    /// moves to a superentity; O(links x log n) for relationships that are removed or become one-to-one; otherwise
+    /// independent of the number of objects.
     private func apply(_ migrations: [EntityMigration], _ migration: Migration) throws {
         if migrations.isEmpty { return }
         let applied = try model.applying(migrations)

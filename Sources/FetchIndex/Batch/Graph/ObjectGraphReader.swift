@@ -38,7 +38,8 @@ package struct ObjectGraphReader {
     }
 
     /// The objects of an entity that existed at a commit and have other records now, or none. Nil if the log doesn't reach
-    /// back to the commit, or lacks what a migration rewrote, or if the store lacks the entity. Throws `StoreError`. O(k log n) for k log entries.
+    /// back to the commit or lacks what a migration rewrote, or if the store lacks the entity. Throws `StoreError`.
+    /// O(k log n) for k log entries.
     package func changed(ofEntity name: String, since commit: UInt64) throws -> [UInt64]? {
         try withPublicErrors {
             guard let entity = try? snapshot.model.number(of: name), snapshot.logReaches(back: commit),

@@ -6,7 +6,8 @@ internal import FetchIndexValues
 // The end of the transaction.
 extension ObjectGraphWriter {
     /// Makes the links that were left for later, stores a description of the graph, and commits. `source` makes the
-    /// description, with the number of the newest commit, which is returned, and the version of the model. Throws `StoreError`: `notUnique` if two objects of the graph have the same unique value, or refer to the same object by a
+    /// description from the number of the newest commit, which is returned, and the version of the model. Throws
+    /// `StoreError`: `notUnique` if two objects of the graph have the same unique value, or refer to the same object by a
     /// one-to-one relationship.
     @discardableResult
     package func commit(describing source: (UInt64, UInt32) -> some Encodable) throws -> UInt64 {
