@@ -69,6 +69,91 @@ class Archive:
         return self.dictionary({e.get("key"): self.add(e.get("value")) for e in element.findall("userInfo/entry")})
 
 
+class Predicates:
+    """Archived predicates, as Foundation writes them."""
+
+    COMPARATORS = {"<": 0, "<=": 1, ">": 2, ">=": 3, "==": 4, "!=": 5, "LIKE": 7, "BEGINSWITH": 8, "IN": 10, "BETWEEN": 100}
+    OPERATORS = {4: "Equality", 5: "Equality", 7: "Like", 8: "Substring", 10: "In", 100: "Between"}
+
+    def __init__(self, archive):
+        self.archive = archive
+        self.this = archive.object("NSSelfExpression", NSExpressionType=1)
+
+    def compare(self, left, comparator, right, options=0, modifier=0):
+        kind = self.COMPARATORS[comparator]
+        members = {"NSNegate": kind == 5} if kind in (4, 5) else {"NSVariant": kind} if kind < 4 else {}
+        members["NSOptions" if kind < 6 else "NSFlags"] = options
+        operator = self.archive.object(
+            f"NS{self.OPERATORS.get(kind, 'Comparison')}PredicateOperator", NSOperatorType=kind, NSModifier=modifier, **members)
+        return self.archive.object(
+            "NSComparisonPredicate", NSLeftExpression=left, NSRightExpression=right, NSPredicateOperator=operator)
+
+    def compound(self, kind, *parts):
+        return self.archive.object(
+            "NSCompoundPredicate", NSCompoundPredicateType=["NOT", "AND", "OR"].index(kind),
+            NSSubpredicates=self.archive.array(parts))
+
+    def path(self, path, operand=None):
+        specifier = self.archive.object("NSKeyPathSpecifierExpression", NSExpressionType=10, NSKeyPath=self.archive.add(path))
+        selector = "valueForKeyPath:" if "." in path or operand else "valueForKey:"
+        return self.archive.object(
+            "NSFunctionExpression" if operand else "NSKeyPathExpression", NSExpressionType=4 if operand else 3,
+            NSOperand=operand or self.this, NSSelectorName=self.archive.add(selector),
+            NSArguments=self.archive.array([specifier]))
+
+    def constant(self, value):
+        return self.archive.object("NSConstantValueExpression", NSExpressionType=0, NSConstantValue=self.archive.add(value))
+
+    def variable(self, name):
+        return self.archive.object("NSVariableExpression", NSExpressionType=2, NSVariable=self.archive.add(name))
+
+    def collection(self, *elements):
+        return self.archive.object(
+            "NSAggregateExpression", NSExpressionType=14, NSCollection=self.archive.array(elements))
+
+    def function(self, name, *arguments):
+        utilities = self.archive.object(
+            "NSConstantValueExpression", NSExpressionType=0, NSConstantValueClassName=self.archive.add("_NSPredicateUtilities"))
+        return self.archive.object(
+            "NSFunctionExpression", NSExpressionType=4, NSOperand=utilities, NSSelectorName=self.archive.add(name),
+            NSArguments=self.archive.array(arguments))
+
+    def under(self):
+        return self.compound(
+            "AND", self.compare(self.path("price"), "<", self.variable("LIMIT")),
+            self.compare(self.path("publisher.name"), "BEGINSWITH", self.variable("NAME"), options=3))
+
+    def odd(self):
+        texts = self.collection(self.constant('a "b"'), self.constant("c"))
+        return self.compound(
+            "OR", self.compound("NOT", self.compare(self.path("title"), "IN", texts)),
+            self.compound(
+                "AND", self.compare(self.path("tags.name"), "LIKE", self.constant("x*"), options=1, modifier=2),
+                self.archive.object("NSTruePredicate")))
+
+    def sums(self):
+        date = self.archive.object("NSDate", **{"NS.time": 0.0})
+        named = self.compare(self.path("name", self.variable("t")), "!=", self.archive.object(
+            "NSConstantValueExpression", NSExpressionType=0, NSConstantValue=self.archive.object("NSNull")))
+        count = self.path("@count", self.archive.object(
+            "NSSubqueryExpression", NSExpressionType=13, NSExpression=self.path("tags"),
+            NSVariable=self.archive.add("t"), NSSubpredicate=named))
+        first = self.archive.object("NSConstantValueExpression", NSExpressionType=0, NSConstantValue=date)
+        return self.compound(
+            "AND", self.compare(self.function("multiply:by:", self.path("price"), self.constant(2)), ">=", self.constant(3.5)),
+            self.compare(count, ">", self.constant(1)), self.compare(self.path("publisher"), "==", self.variable("P")),
+            self.compare(self.path("added"), "BETWEEN", self.collection(first, self.variable("E"))))
+
+
+def template(archive, entity, name):
+    """A fetch request template. Xcode writes neither limits nor other options into a compiled model."""
+    make = {"BooksUnder": Predicates.under, "Odd": Predicates.odd, "Sums": Predicates.sums}.get(name)
+    predicate = make(Predicates(archive)) if make else plistlib.UID(0)
+    return archive.object(
+        "NSFetchRequest", NSEntity=entity, NSPredicate=predicate, NSSortDescriptors=plistlib.UID(0), NSFetchLimit=0,
+        NSFetchOffset=0, NSBatchSize=0, NSResultType=0, NSHasFetchRequestFlags=True, NSFetchRequestFlags=30)
+
+
 def default(archive, element):
     kind, text = element.get("attributeType"), element.get("defaultValueString")
     if kind == "Date" and element.get("defaultDateTimeInterval"):
@@ -169,7 +254,7 @@ def compile_model(path):
             NSSuperentity=places.get(element.get("parentEntity"), plistlib.UID(0)), NSManagedObjectModel=model,
             NSRenamingIdentifier=archive.add(element.get("elementID") or name), NSVersionHashModifier=archive.add(None),
             NSUserInfo=archive.user_info(element), **extra)
-    templates = {r.get("name"): archive.object("NSFetchRequest", NSEntity=places[r.get("entity")])
+    templates = {r.get("name"): template(archive, places[r.get("entity")], r.get("name"))
                  for r in root.findall("fetchRequest")}
     configurations = {c.get("name"): archive.array(places[m.get("name")] for m in c) for c in root.findall("configuration")}
     if configurations:

@@ -41,18 +41,15 @@ struct ModelConverter {
     }
 
     private mutating func namedRequest(_ request: SourceModel.Request) -> NamedRequest? {
-        guard let format = request.predicate, let entity = model.entity(named: request.entity) else {
-            note(.leftOut, "fetch request templates of compiled models", request.name)
-            return nil
+        func named(_ predicate: FetchPredicate?) -> NamedRequest {
+            NamedRequest(request.name, entity: request.entity, predicate: predicate, fetchLimit: request.fetchLimit)
         }
-        do {
-            let predicate = format.isEmpty ? nil : try FetchPredicate(format: format, argumentArray: [])
-            return NamedRequest(
-                request.name, entity: entity.name, predicate: predicate, fetchLimit: request.fetchLimit)
-        } catch {
-            note(.leftOut, "fetch request templates whose predicates can't be read", request.name)
-            return nil
+        if let format = request.predicate, model.entity(named: request.entity) != nil {
+            if format.isEmpty { return named(nil) }
+            if let predicate = try? FetchPredicate(format: format, argumentArray: []) { return named(predicate) }
         }
+        note(.leftOut, "fetch request templates whose predicates can't be read", request.name)
+        return nil
     }
 
     // MARK: Entities

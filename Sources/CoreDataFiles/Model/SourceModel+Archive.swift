@@ -23,9 +23,8 @@ extension SourceModel {
         }
         entities.sort { $0.name < $1.name }
         removeInherited()
-        requests = root.keys("NSFetchRequestTemplates").texts.sorted().map {
-            Request(name: $0, entity: "", predicate: nil)
-        }
+        let templates = zip(root.keys("NSFetchRequestTemplates"), root.elements("NSFetchRequestTemplates"))
+        requests = templates.compactMap(Request.init).sorted { $0.name < $1.name }
         configurations = root.keys("NSConfigurations").texts.filter { $0 != "PF_DEFAULT_CONFIGURATION_NAME" }.sorted()
     }
 }
@@ -105,6 +104,20 @@ extension SourceModel.Entity {
         } else {
             indexes = described.map { SourceModel.Index(described: $0) }
         }
+    }
+}
+
+extension SourceModel.Request {
+    fileprivate init?(_ name: KeyedArchive.Value, _ template: KeyedArchive.Value) {
+        guard case .text(let name) = name else { return nil }
+        self.name = name
+        guard case .object(let object) = template else {
+            (entity, predicate) = ("", nil)
+            return
+        }
+        entity = object.object("NSEntity")?.text("NSEntityName") ?? ""
+        predicate = object.object("NSPredicate").map(ArchivedPredicate.format) ?? ""
+        fetchLimit = max(0, object.integer("NSFetchLimit"))
     }
 }
 

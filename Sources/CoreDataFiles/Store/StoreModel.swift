@@ -25,7 +25,7 @@ struct StoreModel {
             chosen = own
             if let url = options.model {
                 let same = try Self.version(equalTo: own, at: url)
-                // Their predicates are text only in the app's file.
+                // Not all archived predicates can be read.
                 chosen.requests = try (same ?? Self.fitting(url, tables)).requests
                 if same == nil {
                     notes.note(
