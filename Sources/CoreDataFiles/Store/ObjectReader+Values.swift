@@ -77,6 +77,8 @@ extension ObjectReader {
         return areThere
     }
 
+    private static let largeLength = 16 << 20
+
     /// The value of an attribute whose large values are in files: the first byte is 1 before the value itself, and 2
     /// before the name of its file.
     private func large(_ bytes: [UInt8], _ title: () -> String) throws -> Value {
@@ -85,7 +87,9 @@ extension ObjectReader {
         case 2:
             switch copy.external(named: String(decoding: bytes.dropFirst().prefix { $0 != 0 }, as: UTF8.self)) {
             // The first reading needs no content.
-            case .file(let path): return try .data(notes ? Data() : copy.content(ofExternal: path))
+            case .file(let path, let length):
+                if length >= Self.largeLength { hasLargeFiles = true }
+                return try .data(notes ? Data() : copy.content(ofExternal: path))
             case .tooLarge: note(.leftOut, "values of more than 1 GiB, which become null", title())
             case .missing:
                 note(.leftOut, "values whose files beside the store cannot be read, which become null", title())

@@ -25,6 +25,8 @@ final class ObjectReader {
     /// Required properties that objects lack.
     private(set) var lacking: Set<Declared> = []
     private(set) var lacks = DifferenceList()
+    /// Whether a value is in a file of 16 MiB or more.
+    var hasLargeFiles = false
     /// Attributes with values that can't be decoded.
     var undecodable: Set<Declared> = []
 
@@ -148,10 +150,10 @@ final class ObjectReader {
     // MARK: Objects
 
     /// Calls the body with each object of a place, by ascending numbers: its values of the attributes and its links of
-    /// the to-one relationships with these names. Throws `CoreDataFileError`, and rethrows the body's errors. O(n log n).
+    /// the to-one relationships with these names. The body may remove the values. Throws `CoreDataFileError`, and rethrows the body's errors. O(n log n).
     func forEachObject(
         at place: Int, _ attributes: [AttributeDescription], _ references: [String],
-        _ body: (_ number: UInt64, _ values: [Value], _ links: [Link?]) throws -> Void
+        _ body: (_ number: UInt64, _ values: inout [Value], _ links: [Link?]) throws -> Void
     ) throws {
         let stored = schema.places[place]
         guard let entity = model.entity(named: stored.entity) else { return }
@@ -188,7 +190,7 @@ final class ObjectReader {
                 values.append(value)
             }
             for reader in linkReaders { links.append(link(row, reader, of: object)) }
-            try body(object.number, values, links)
+            try body(object.number, &values, links)
         }
     }
 

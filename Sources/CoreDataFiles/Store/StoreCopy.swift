@@ -199,7 +199,7 @@ final class StoreCopy {
     private static let greatestExternal = 1 << 30
 
     enum External {
-        case file(path: String)
+        case file(path: String, length: Int)
         case missing
         case tooLarge
     }
@@ -218,7 +218,7 @@ final class StoreCopy {
         let file = Self.largeValues(of: path) + "/" + name
         guard case .file(let length)? = try? Folder.kind(at: file), FileManager.default.isReadableFile(atPath: file)
         else { return .missing }
-        return length <= Self.greatestExternal ? .file(path: file) : .tooLarge
+        return length <= Self.greatestExternal ? .file(path: file, length: length) : .tooLarge
     }
 
     /// The content of a large value's file. Throws `CoreDataFileError` if it can't be read.

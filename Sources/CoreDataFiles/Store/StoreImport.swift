@@ -82,7 +82,9 @@ struct StoreImport {
         let areOrdered = tables.map { table in
             table.references.map { isInverseOrdered(table.entity.relationship(named: $0.relationship)?.description) }
         }
-        try Threads.pipe(Threads.available, capacity: 2) { deliver in
+        // Otherwise, several large values would be in memory at a time.
+        let threads = reader.hasLargeFiles ? 1 : Threads.available
+        try Threads.pipe(threads, capacity: 2) { deliver in
             for (table, areOrdered) in zip(tables, areOrdered) { try readRows(of: table, areOrdered, deliver) }
         } consume: { batch in
             try writer.write(batch)
@@ -149,6 +151,8 @@ struct StoreImport {
                 link.map { RowLink(key(of: $0.object), order: $0.order, isOrdered: isOrdered, isOtherOrdered: false) }
             }
             try batch.append(number, values, links)
+            // The batch has a copy of a large value.
+            values.removeAll(keepingCapacity: true)
             guard batch.isFull else { return }
             try deliver(batch)
             batch = GraphBatch(table)

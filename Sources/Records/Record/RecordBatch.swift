@@ -31,6 +31,7 @@ package struct RecordBatch {
     /// Appends the record that a builder has assembled. `kept` are the slots that the record leaves out.
     package mutating func append(_ builder: inout RecordBuilder, keeping kept: KeptSlots? = nil) {
         builder.finish(into: &bytes)
+        builder.releaseLarge()
         noteAppended(kept)
     }
 

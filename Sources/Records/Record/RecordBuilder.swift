@@ -13,6 +13,10 @@ package struct RecordBuilder {
     package private(set) var slotCount = 0
     private var byteCount = 0
     private var hasNulls = false
+    /// Large values by ascending slots. They are empty in the memory for values, and copied once, when the record is
+    /// finished.
+    private var large: [(slot: Int, bytes: Data)] = []
+    private static let largeLength = 1 << 20
 
     package init() { self.init(slots: 16, byteCount: 256) }
 
@@ -37,6 +41,7 @@ package struct RecordBuilder {
             room = memory.room
         }
         (slotCount, byteCount, hasNulls) = (0, 0, false)
+        if !large.isEmpty { large = [] }
     }
 
     package mutating func appendNull() {
@@ -110,7 +115,13 @@ package struct RecordBuilder {
         case .string(let value): appendUTF8(value)
         case .url(let value): appendUTF8(value.absoluteString)
         case .decimal(let value): appendUTF8(value.description)
-        case .data(let value): value.withUnsafeBytes { append($0) }
+        case .data(let value):
+            if value.count >= Self.largeLength {
+                large.append((slotCount, value))
+                append(UnsafeRawBufferPointer(start: nil, count: 0))
+            } else {
+                value.withUnsafeBytes { append($0) }
+            }
         case .uuid(let value): withUnsafeBytes(of: value.uuid) { append($0) }
         }
     }
@@ -129,6 +140,7 @@ package struct RecordBuilder {
 
     /// Appends the finished record. A record must have less than 4 GiB, like each value of LMDB.
     func finish(into finished: inout [UInt8]) {
+        if !large.isEmpty { return finishLarge(into: &finished) }
         // If the closure used `self`, it would copy the builder.
         let (room, slotCount, byteCount, hasNulls) = (room, slotCount, byteCount, hasNulls)
         let width = byteCount < 1 << 8 ? 1 : byteCount < 1 << 16 ? 2 : 4
@@ -150,6 +162,49 @@ package struct RecordBuilder {
         }
         withExtendedLifetime(memory) {}
     }
+
+    /// Appends the finished record, whose large values are between the other ones.
+    private func finishLarge(into finished: inout [UInt8]) {
+        let largeCount = large.reduce(0) { $0 + $1.bytes.count }
+        let bitmapLength = RecordLayout.nullBitmapLength(slots: slotCount)
+        let length =
+            RecordLayout.headerLength + bitmapLength + 4 * slotCount + byteCount + largeCount
+            + RecordLayout.checksumLength
+        let start = finished.count
+        finished.reserveCapacity(start + length)
+        finished.append(4)
+        finished.appendNumber(UInt16(truncatingIfNeeded: slotCount))
+        withUnsafeTemporaryAllocation(byteCount: max(1, bitmapLength), alignment: 1) { buffer in
+            guard let bitmap = buffer.baseAddress else { return }
+            room.writeNulls(of: slotCount, hasNulls, to: bitmap)
+            finished.append(contentsOf: UnsafeRawBufferPointer(start: bitmap, count: bitmapLength))
+        }
+        var added = 0
+        var rest = large[...]
+        for slot in 0..<slotCount {
+            if let first = rest.first, first.slot == slot {
+                added += first.bytes.count
+                rest.removeFirst()
+            }
+            finished.appendNumber(UInt32(truncatingIfNeeded: Int(room.ends[slot].offset) + added))
+        }
+        var copied = 0
+        func copy(to end: Int) {
+            finished.append(contentsOf: UnsafeRawBufferPointer(start: room.values + copied, count: end - copied))
+            copied = end
+        }
+        for (slot, bytes) in large {
+            copy(to: Int(room.ends[slot].offset))
+            finished.append(contentsOf: bytes)
+        }
+        copy(to: byteCount)
+        withExtendedLifetime(memory) {}
+        let checksum = finished.span.bytes.extracting(start..<finished.count).checksum
+        finished.appendNumber(checksum)
+    }
+
+    /// Forgets the large values of the finished record.
+    mutating func releaseLarge() { if !large.isEmpty { large = [] } }
 }
 
 extension RecordMemory.Room {

@@ -1,6 +1,7 @@
 internal import FetchIndexEssentials
 package import FetchIndexModels
 internal import FetchIndexOrderCaches
+internal import FetchIndexPlatform
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
@@ -179,22 +180,20 @@ package final class ObjectGraphWriter {
     private func write(_ row: Int, of batch: GraphBatch, _ links: [GraphBatch.LaterLink]) throws {
         let table = batch.table
         let object = RecordKey(entity: table.entityNumber, number: batch.numbers[row])
+        if links.isEmpty { return counts.add(try write(batch.records[row], as: object)) }
         let old = try writer.copy(of: object)
-        var record = batch.records.copy(at: row)
         var pending: [GraphBatch.LaterLink] = []
-        if !links.isEmpty {
-            var values: [Int: Value] = [:]
-            for link in links {
-                let reference = table.references[link.place]
-                if let made = try self.values(of: link.link, reference, old, table) {
-                    values.merge(made) { $1 }
-                } else {
-                    pending.append(link)
-                }
+        var values: [Int: Value] = [:]
+        for link in links {
+            let reference = table.references[link.place]
+            if let made = try self.values(of: link.link, reference, old, table) {
+                values.merge(made) { $1 }
+            } else {
+                pending.append(link)
             }
-            record = try table.entity.record(record.span.bytes, setting: values)
         }
-        let outcome = try write(record, as: object, replacing: old)
+        let record = try table.entity.record(batch.records[row], setting: values)
+        let outcome = try write(record.span.bytes, as: object)
         counts.add(outcome)
         for link in pending {
             later.append(
@@ -202,14 +201,16 @@ package final class ObjectGraphWriter {
         }
     }
 
-    private func write(_ record: [UInt8], as object: RecordKey, replacing old: [UInt8]?) throws -> WriteOutcome {
-        if let old, old == record { return .unchanged(object) }
-        robbed.formUnion(try writer.takeUniqueKeys(of: record.span.bytes, for: object))
-        if old == nil {
-            try writer.insertReturned(object, record.span.bytes)
+    private func write(_ record: RawSpan, as object: RecordKey) throws -> WriteOutcome {
+        var isSame = false
+        let isThere = try writer.record(object) { isSame = $0.isEqual(to: record) }
+        if isSame { return .unchanged(object) }
+        robbed.formUnion(try writer.takeUniqueKeys(of: record, for: object))
+        if !isThere {
+            try writer.insertReturned(object, record)
             return .inserted(object)
         }
-        return try writer.update(object, record.span.bytes) ? .updated(object) : .unchanged(object)
+        return try writer.update(object, record) ? .updated(object) : .unchanged(object)
     }
 
     /// Ends the transaction if it has inserted many bytes into new tables, and begins the next one.
