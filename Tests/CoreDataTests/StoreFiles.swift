@@ -100,7 +100,7 @@ extension [StoreFiles.Expected] {
     var withoutAddedSides: [StoreFiles.Expected] {
         map { line in
             var line = line
-            for name in ["friendsOfPerson", "spouseOfPerson", "notesOfPerson"] { line.related[name] = nil }
+            for name in ["notesOfPerson"] { line.related[name] = nil }
             return line
         }
     }

@@ -205,10 +205,7 @@ struct ModelConverter {
             let rules: [String: DeleteRule] = ["Cascade": .cascade, "Deny": .deny, "No Action": .noAction]
             let rule = rules[relationship.deleteRule] ?? .nullify
             var inverse = relationship.inverse
-            if inverse == relationship.name, relationship.destination == entity.name {
-                note(.changed, "relationships that are their own inverses, which have two sides here", title)
-                inverse = otherSide(of: relationship, in: entity.name, isToMany: relationship.isToMany)
-            } else if let name = inverse, !isInverse(name, of: relationship, in: entity.name) {
+            if let name = inverse, !isInverse(name, of: relationship, in: entity.name) {
                 note(.changed, "inverses that are not mutual, which are dropped", title)
                 inverse = nil
             }
@@ -219,7 +216,7 @@ struct ModelConverter {
             }
             if inverse == nil {
                 note(.changed, "to-many relationships without an inverse, which get one", title)
-                inverse = otherSide(of: relationship, in: entity.name, isToMany: false)
+                inverse = otherSide(of: relationship, in: entity.name)
             }
             // In Core Data, an optional relationship may have no objects whatever its minimum is.
             if relationship.isOptional && relationship.minCount > 0 {
@@ -255,9 +252,7 @@ struct ModelConverter {
 
     /// Adds the other side of a relationship to its destination, and returns the other side's name, which no property of
     /// the model has.
-    private mutating func otherSide(
-        of relationship: SourceModel.Relationship, in entity: String, isToMany: Bool
-    ) -> String {
+    private mutating func otherSide(of relationship: SourceModel.Relationship, in entity: String) -> String {
         let wanted = "\(relationship.name)Of\(entity)"
         var name = wanted
         var number = 2
@@ -268,9 +263,7 @@ struct ModelConverter {
         names.insert(name)
         otherSides[relationship.destination, default: [:]][name] = (entity, relationship.name)
         added[relationship.destination, default: []].append(
-            isToMany
-                ? RelationshipDescription(name, toMany: entity, inverse: relationship.name)
-                : RelationshipDescription(name, toOne: entity, inverse: relationship.name))
+            RelationshipDescription(name, toOne: entity, inverse: relationship.name))
         return name
     }
 }

@@ -163,6 +163,16 @@ final class ObjectReader {
             names.append(StoreDatabase.quoted(name))
             return names.count - 1
         }
+        /// The key to which the related object's column leads, in a relationship that is its own inverse.
+        func back(_ reference: StoreSchema.ReferenceColumn, _ name: String, of entity: Entity, _ table: String) -> Int?
+        {
+            guard let relationship = entity.relationship(named: name)?.description, model.isOwnInverse(relationship),
+                !copy.database.isDamaged
+            else { return nil }
+            let (own, table) = (StoreDatabase.quoted(reference.name), StoreDatabase.quoted(table))
+            names.append("(SELECT other.\(own) FROM \(table) AS other WHERE other.Z_PK = \(table).\(own))")
+            return names.count - 1
+        }
         let attributeReaders = attributes.map { attribute in
             let column = stored.attributes[attribute.name].map { ($0, column($0.name) ?? 0) }
             return (attribute, column)
@@ -171,6 +181,7 @@ final class ObjectReader {
             let reference = stored.references[name]
             return LinkReader(
                 name: name, destination: reference?.destination ?? "", column: column(reference?.name),
+                back: reference.flatMap { back($0, name, of: entity, stored.table) },
                 order: column(reference?.order), isOneToOne: isOneToOne(name, of: entity),
                 isOptional: entity.relationship(named: name)?.description.isOptional ?? true)
         }
@@ -208,14 +219,18 @@ final class ObjectReader {
         let name: String
         let destination: String
         let column: Int?
+        /// In a relationship that is its own inverse, the column with the key to which the related object leads.
+        let back: Int?
         let order: Int?
         let isOneToOne: Bool
         let isOptional: Bool
         /// In a one-to-one relationship, the objects to which a link was read, by place.
         var linked: [Int: SeenObjects] = [:]
 
-        init(name: String, destination: String, column: Int?, order: Int?, isOneToOne: Bool, isOptional: Bool) {
-            (self.name, self.destination, self.column, self.order) = (name, destination, column, order)
+        init(
+            name: String, destination: String, column: Int?, back: Int?, order: Int?, isOneToOne: Bool, isOptional: Bool
+        ) {
+            (self.name, self.destination, self.column, self.back, self.order) = (name, destination, column, back, order)
             (self.isOneToOne, self.isOptional) = (isOneToOne, isOptional)
         }
     }
@@ -237,6 +252,12 @@ final class ObjectReader {
         if row.kind(column) == .null { return nil }
         guard let target = row.integer(column).flatMap({ self.object(of: reader.destination, key: $0) }) else {
             note(.leftOut, "links to objects that are missing", "\(name(of: object)).\(reader.name)")
+            return nil
+        }
+        if let back = reader.back, row.integer(back).map({ UInt64(clamping: $0) }) != object.number {
+            note(
+                .leftOut, "links that only one of the two objects has, in relationships that are their own inverses",
+                "\(name(of: object)).\(reader.name)")
             return nil
         }
         if reader.isOneToOne {

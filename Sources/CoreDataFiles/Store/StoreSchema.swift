@@ -156,15 +156,9 @@ struct StoreSchema {
     ) {
         for relationship in converted.relationships where !relationship.isToMany {
             var column = chain.lazy.compactMap { columns["\($0.name)|\(relationship.name)"] }.first
-            // The other side of a relationship that has none in the app's model.
+            // The other side of a to-many relationship that has none in the app's model.
             if let other = chain.lazy.compactMap({ converter.otherSides[$0.name]?[relationship.name] }).first {
-                let isToMany =
-                    converter.model.entity(named: other.entity)?.relationship(named: other.relationship)?.description
-                    .isToMany ?? false
-                column =
-                    isToMany
-                    ? numbers[other.entity].map { "Z\($0)\(other.relationship.uppercased())" }
-                    : columns["\(other.entity)|\(other.relationship)"]
+                column = numbers[other.entity].map { "Z\($0)\(other.relationship.uppercased())" }
             }
             guard let column, let name = tables.column(column, of: place.table) else {
                 missingProperties.append("\(converted.name).\(relationship.name)")
@@ -188,9 +182,7 @@ struct StoreSchema {
                     let other = converter.model.entity(named: relationship.destination)?.relationship(named: inverse)?
                         .description, other.isToMany, !seen.contains("\(entity.name)|\(declared.name)")
                 else { continue }
-                let isReflexive =
-                    converter.otherSides[relationship.destination]?[inverse].map { $0 == (entity.name, declared.name) }
-                    ?? false
+                let isReflexive = converter.model.isOwnInverse(relationship)
                 for owner in source.chain(of: relationship.destination) { seen.insert("\(owner.name)|\(inverse)") }
                 if let join = join(of: relationship, in: entity.name, inverse, isReflexive) {
                     joins.append(join)

@@ -95,7 +95,7 @@ extension ManagedObject {
                 preconditionFailure("\(object) has the wrong entity for \(entity.name).\(reference.relationship).")
             }
             if RecordKey(value(at: reference.slot)) == object.key { return }
-            if reference.isUnique {
+            if reference.isUnique && !reference.isSymmetric {
                 let list = LinkList(context: context, name: reference.name, target: object.key)
                 while let taken = list.first() {
                     let former = context.object(with: taken.holder)
@@ -104,9 +104,29 @@ extension ManagedObject {
                 }
             }
         }
+        if reference.isSymmetric { return setPartner(reference, to: object, in: context) }
         let place = position ?? object.flatMap { context.endPosition(of: $0, for: reference, of: self) } ?? .null
         setValue(place, at: reference.position)
         setValue(object?.key.reference ?? .null, at: reference.slot)
+    }
+
+    /// Sets the reference of a to-one relationship that is its own inverse, in both objects. Former partners lose theirs.
+    private func setPartner(
+        _ reference: EntityLinks.Reference, to object: ManagedObject?, in context: ManagedObjectContext
+    ) {
+        func set(_ object: ManagedObject, _ partner: ManagedObject?) {
+            let slot = object.reference(named: reference.name)?.slot ?? reference.slot
+            object.setValue(partner?.key.reference ?? .null, at: slot)
+        }
+        for one in [self, object] {
+            guard let one, let own = one.reference(named: reference.name),
+                let former = RecordKey(one.value(at: own.slot)).map({ context.object(with: $0) }),
+                former !== self, former !== object, !former.isMissing
+            else { continue }
+            set(former, nil)
+        }
+        set(self, object)
+        if let object, object !== self { set(object, self) }
     }
 
     // MARK: Observation

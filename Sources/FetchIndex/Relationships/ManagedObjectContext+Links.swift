@@ -68,17 +68,22 @@ extension ManagedObjectContext {
         let (own, other) = (references[side], references[1 - side])
         precondition(
             other.destinations.contains(far.key.entity), "\(far) has the wrong entity for a link with \(near).")
+        let isSymmetric = references[0].isSymmetric
         let back = far.entity.storedRelationships.first {
-            !$0.isRemoved && $0.storage == .join(entity: entity, side: other.slot)
+            !$0.isRemoved && $0.storage == .join(entity: entity, side: isSymmetric ? own.slot : other.slot)
         }
         let end: Value? =
             back?.description.isOrdered == true
             ? ToManyAccess(far, back?.description.name ?? "").position(before: nil) : nil
-        let link = insertObject(ofEntity: entity)
-        link.setValue(position, at: own.position)
-        link.setValue(end ?? .null, at: other.position)
-        link.setValue(near.key.reference, at: own.slot)
-        link.setValue(far.key.reference, at: other.slot)
+        func insert(_ near: ManagedObject, _ far: ManagedObject, _ position: Value, _ otherPosition: Value) {
+            let link = insertObject(ofEntity: entity)
+            link.setValue(position, at: own.position)
+            link.setValue(otherPosition, at: other.position)
+            link.setValue(near.key.reference, at: own.slot)
+            link.setValue(far.key.reference, at: other.slot)
+        }
+        insert(near, far, position, end ?? .null)
+        if isSymmetric && near !== far { insert(far, near, end ?? .null, position) }
     }
 
     // MARK: Deletion

@@ -74,6 +74,17 @@ extension SavePlan {
             let first = context.object(with: deleted[0].object)
             throw ValidationError(failures: [first.failure(nil, "cannot be deleted: \(error)")])
         }
+        try readAgain(&progress, in: writer)
+    }
+
+    /// Completes the links of relationships that are their own inverses. The context has given each link its turned link, but
+    /// other contexts and processes may have changed one of the two.
+    func completeSymmetricLinks(_ progress: inout Progress, in writer: StoreWriter) throws {
+        if try writer.completeSymmetricLinks() { try readAgain(&progress, in: writer) }
+    }
+
+    /// Reads the records of written objects again, after records were changed that the context doesn't know of.
+    private func readAgain(_ progress: inout Progress, in writer: StoreWriter) throws {
         progress.written.edits = nil
         for index in progress.written.records.indices where progress.written.records[index].record != nil {
             let key = progress.written.records[index].object.key

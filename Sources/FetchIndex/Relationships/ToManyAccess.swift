@@ -7,6 +7,8 @@ struct ToManyAccess {
     private let context: ManagedObjectContext
     private let relationship: RelationshipDescription
     private let join: Int?
+    /// Whether the relationship is its own inverse, so that each link has a turned link.
+    private let isSymmetric: Bool
     let list: LinkList
 
     /// Traps if the entity has no to-many relationship with the name, or if the object has left its context.
@@ -21,6 +23,7 @@ struct ToManyAccess {
         else { preconditionFailure("\(owner.entity.name) has no to-many relationship \(name).") }
         relationship = stored.description
         if case .join(let entity, _) = stored.storage { join = entity } else { join = nil }
+        isSymmetric = context.model.isOwnInverse(stored.description)
         list = LinkList(context: context, name: links, target: owner.key)
     }
 
@@ -75,7 +78,13 @@ struct ToManyAccess {
 
     func remove(_ object: ManagedObject) {
         guard let holder = holder(of: object) else { return }
-        if join != nil { return context.delete(holder) }
+        if join != nil {
+            let links = LinkList(context: context, name: list.name, target: object.key)
+            let turned = isSymmetric ? links.place(ofOther: owner.key) : nil
+            context.delete(holder)
+            if let turned { context.delete(context.object(with: turned.holder)) }
+            return
+        }
         if let reference = holder.reference(named: list.name) { holder.setReference(reference, to: nil) }
     }
 

@@ -168,8 +168,10 @@ struct NewJoins {
         let declared = given.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
         let destination = stored.entity(named: relationship.destination)
         let other =
-            destination?.relationship(named: relationship.inverse)
-            ?? destination?.relationship(named: declared?.description.renamedFrom)
+            given.isOwnInverse(relationship)
+            ? nil
+            : destination?.relationship(named: relationship.inverse)
+                ?? destination?.relationship(named: declared?.description.renamedFrom)
         switch other?.storage {
         case .reference: return .inverse
         case .inverse: return .reference

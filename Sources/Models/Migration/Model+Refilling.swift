@@ -113,6 +113,7 @@ extension Entity {
                 }?.isToMany
         }
         return relationship.isToMany != before.isToMany || relationship.destination != before.destination
+            || new.isOwnInverse(relationship) != old.isOwnInverse(before)
             || isInverseToMany(relationship, in: new) != isInverseToMany(before, in: old)
     }
 

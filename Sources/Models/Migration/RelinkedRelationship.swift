@@ -90,6 +90,7 @@ extension Model {
         // Without an inverse, links are stored as if it led to many objects.
         return isSame
             && (stored.isToMany != new.isToMany || stored.destination != new.destination
+                || isOwnInverse(stored) != given.isOwnInverse(new)
                 || (otherSide(of: stored)?.isToMany ?? true) != (inverse?.isToMany ?? true))
     }
 
@@ -100,7 +101,7 @@ extension Model {
         let inverse: RelinkedRelationship.Side? = stored.inverse.flatMap { name in
             (try? number(of: stored.destination)).map { self.side(name, of: $0) }
         }
-        let newInverse = given.otherSide(of: new)
+        let newInverse = given.isOwnInverse(new) ? nil : given.otherSide(of: new)
         let near = (old: entities[side.entity].name, new: newInverse?.destination ?? entity.name)
         let far = (old: stored.destination, new: new.destination)
         let fits = [near, far].map { given.kinship(of: $0.old, $0.new) }

@@ -23,6 +23,9 @@ package final class EntityLinks: Sendable {
         package let isOptional: Bool
         /// Whether at most one object may refer to the same object, because the inverse is a to-one relationship, too.
         package let isUnique: Bool
+        /// Whether the relationship is its own inverse, so that for each link, the other object has the turned link. In a
+        /// join entity, only the first of its two references says so.
+        package let isSymmetric: Bool
         /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
         /// In a join entity, the slot of the reference to the other joined object; nil in other entities. The join
@@ -104,9 +107,18 @@ extension Model {
                 slot: slot, position: position, name: linkName(of: description.name, number, slot),
                 relationship: description.name, isOptional: description.isOptional,
                 isUnique: !entity.isJoin && inverse.map { !$0.isToMany } ?? false,
+                isSymmetric: entity.isJoin ? slot == 0 && isSymmetricJoin(number) : isOwnInverse(description),
                 destinations: Set(hierarchy(of: destination)),
                 other: entity.isJoin ? sides.first { $0.slot != slot }?.slot : nil,
                 mayDangle: inverse?.deleteRule == .noAction, rule: entity.isJoin ? .nullify : description.deleteRule)
+        }
+    }
+
+    private func isSymmetricJoin(_ number: Int) -> Bool {
+        entities.contains { entity in
+            entity.storedRelationships.contains {
+                !$0.isRemoved && $0.storage == .join(entity: number, side: 0) && isOwnInverse($0.description)
+            }
         }
     }
 

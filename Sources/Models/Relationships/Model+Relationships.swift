@@ -9,6 +9,8 @@ extension Model {
 
     func kind(of relationship: RelationshipDescription, in entity: Entity) -> RelationshipKind {
         guard let inverse = inverse(of: relationship) else { return .reference }
+        // Both objects of a link hold it.
+        if isOwnInverse(relationship) { return relationship.isToMany ? .join(isFirst: true) : .reference }
         // Compares the sides by their declared destinations instead of by `entity`, so that subentities get the same
         // result.
         let own = (relationship.name, inverse.destination)
@@ -22,6 +24,12 @@ extension Model {
             if relationship.isOptional != inverse.isOptional { return relationship.isOptional ? .inverse : .reference }
             return isFirst ? .reference : .inverse
         }
+    }
+
+    /// Whether a relationship is its own inverse: if one object is related to another, that object is related to it, too.
+    package func isOwnInverse(_ relationship: RelationshipDescription) -> Bool {
+        relationship.inverse == relationship.name
+            && inverse(of: relationship)?.destination == relationship.destination
     }
 
     private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
@@ -83,9 +91,6 @@ extension Model {
         guard chain.contains(inverse.destination) else {
             throw ModelError.invalid(
                 "\(name) has the inverse \(destination.name).\(inverseName), which leads to \(inverse.destination)")
-        }
-        if inverse.destination == relationship.destination, inverseName == relationship.name {
-            throw ModelError.invalid("\(name) is its own inverse: declare two relationships")
         }
     }
 }

@@ -16,7 +16,8 @@ public enum DeleteRule: UInt8, Hashable, Sendable {
 ///
 /// Its inverse describes the same links from the other side: a book's author is A exactly if A's books contain the
 /// book. Both relationships name each other as `inverse`. A to-one relationship may lack an inverse; a to-many
-/// relationship needs one.
+/// relationship needs one. A relationship between objects of one entity may be its own inverse: if A is a friend of B, B
+/// is a friend of A.
 public struct RelationshipDescription: Hashable, Sendable {
     public let name: String
     /// The name of the entity whose objects, including those of its subentities, are related.

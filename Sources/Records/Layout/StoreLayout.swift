@@ -102,8 +102,9 @@ package import FetchIndexLMDB
 ///   and lists of unique attributes may name to-one relationships. Raised in the same way.
 /// - 14: models may have former names of entities, and named requests; the log may have insertions of objects with
 ///   lower numbers than before. Raised in the same way.
+/// - 15: a relationship may be its own inverse; writers store each of its links from both objects. Raised in the same way.
 package enum StoreLayout {
-    package static let version: UInt32 = 14
+    package static let version: UInt32 = 15
     /// The oldest version that is read.
     static let oldestVersion: UInt32 = 2
 

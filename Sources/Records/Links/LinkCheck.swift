@@ -38,11 +38,37 @@ struct LinkCheck {
                     defects.append("\(relationship) leads to \(target), which is of another entity")
                 } else if !reference.mayDangle, try !reader.storedRecord(link.target, { _ in }) {
                     defects.append("\(relationship) leads to \(target), which is missing")
+                } else if reference.isSymmetric {
+                    var far: RecordKey? = link.target
+                    if let other = reference.other { far = try view.key(at: other) }
+                    if let far, try !hasTurned(reference, of: object, link.target, far) {
+                        let other = reader.name(of: far)
+                        defects.append("\(relationship) is its own inverse, but \(other) lacks the link back")
+                    }
                 }
             }
         } catch {
             defects.append("\(name): its relationships: \(error)")
         }
+    }
+
+    /// Whether a link of a relationship that is its own inverse has its turned link. In a join entity, `target` is the near
+    /// object and `far` the other one; otherwise both are the object to which the record refers.
+    private func hasTurned(
+        _ reference: EntityLinks.Reference, of object: RecordKey, _ target: RecordKey, _ far: RecordKey
+    ) throws -> Bool {
+        if reference.other != nil {
+            let references = links[object.entity]?.references ?? []
+            return try reader.join(of: references, between: far, and: target) != nil
+        }
+        guard let back = links[far.entity]?.references.first(where: { $0.name == reference.name }) else { return true }
+        let entity = reader.model.entities[far.entity]
+        var turned: RecordKey?
+        let isThere = try reader.storedRecord(far) { record in
+            let view = try RecordView(record, of: entity)
+            turned = try view.key(at: back.slot)
+        }
+        return !isThere || turned == object
     }
 
     /// Checks the link keys. Must be called after the last record. Returns the number of link keys, including the keys

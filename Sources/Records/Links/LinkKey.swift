@@ -101,3 +101,15 @@ struct StoredLink: Equatable {
         self.key = key
     }
 }
+
+extension RecordView {
+    /// The key to which a reference leads; nil for null.
+    func key(at slot: Int) throws -> RecordKey? {
+        try integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+    }
+}
+
+extension RecordKey {
+    /// The value of a reference to the object with this key.
+    var reference: Value { .integer(Int64(bitPattern: rawValue)) }
+}

@@ -1,6 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 package import FetchIndexModels
+internal import FetchIndexValues
 
 extension StoreReader {
     /// The stored number of objects that refer to an object by a relationship. O(log n).
@@ -63,6 +64,44 @@ extension StoreReader {
             throw StoreError.corrupted("a link does not match its checksum")
         }
         return link
+    }
+
+    /// The join object whose first reference leads to one object and whose second reference leads to another; nil if there
+    /// isn't one. `references` are the two of the join entity. O(log n), or if links of both objects have positions, O(links
+    /// of the object with fewer links).
+    func join(
+        of references: [EntityLinks.Reference], between first: RecordKey, and second: RecordKey
+    ) throws -> RecordKey? {
+        guard references.count == 2 else { return nil }
+        let sides = [(references[0].name, first, second), (references[1].name, second, first)]
+        for (name, target, other) in sides {
+            var start: [UInt8] = []
+            OrderKey.appendNull(to: &start)
+            OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
+            if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
+            // Links with a position are after links without one. If the last link has no position, no link has one, and
+            // the search above would have found the link.
+            guard let last = try lastLink(name, to: target), !OrderKey.isNull(last.sortKey.span.bytes) else {
+                return nil
+            }
+        }
+        let fewer = try linkCount(sides[0].0, to: first) <= linkCount(sides[1].0, to: second) ? sides[0] : sides[1]
+        return try join(fewer.0, from: fewer.1, to: fewer.2, after: nil, isFirstOnly: false)
+    }
+
+    private func join(
+        _ name: EntityLinks.Name, from target: RecordKey, to other: RecordKey, after start: [UInt8]?, isFirstOnly: Bool
+    ) throws -> RecordKey? {
+        var found: RecordKey?
+        try forEachLink(name, to: target, after: start) { holder, sortKey in
+            // A sort key consists of the position, the other side and the holder; this skips the position.
+            if let length = OrderKey.lengthOfFirst(in: sortKey) {
+                let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
+                if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
+            }
+            return found == nil && !isFirstOnly
+        }
+        return found
     }
 
     /// The name of an object in messages: its entity and number.

@@ -160,35 +160,7 @@ extension StoreWriter {
         guard let first = try StoredLink(references[0], of: view, RecordKey(rawValue: 0))?.target,
             let second = try StoredLink(references[1], of: view, RecordKey(rawValue: 0))?.target
         else { return nil }
-        let sides = [(references[0].name, first, second), (references[1].name, second, first)]
-        for (name, target, other) in sides {
-            var start: [UInt8] = []
-            OrderKey.appendNull(to: &start)
-            OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
-            if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
-            // Links with a position are after links without one. If the last link has no position, no link has one, and
-            // the search above would have found the link.
-            guard let last = try lastLink(name, to: target), !OrderKey.isNull(last.sortKey.span.bytes) else {
-                return nil
-            }
-        }
-        let fewer = try linkCount(sides[0].0, to: first) <= linkCount(sides[1].0, to: second) ? sides[0] : sides[1]
-        return try join(fewer.0, from: fewer.1, to: fewer.2, after: nil, isFirstOnly: false)
-    }
-
-    private func join(
-        _ name: EntityLinks.Name, from target: RecordKey, to other: RecordKey, after start: [UInt8]?, isFirstOnly: Bool
-    ) throws -> RecordKey? {
-        var found: RecordKey?
-        try forEachLink(name, to: target, after: start) { holder, sortKey in
-            // A sort key consists of the position, the other side and the holder; this skips the position.
-            if let length = OrderKey.lengthOfFirst(in: sortKey) {
-                let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
-                if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
-            }
-            return found == nil && !isFirstOnly
-        }
-        return found
+        return try join(of: references, between: first, and: second)
     }
 }
 

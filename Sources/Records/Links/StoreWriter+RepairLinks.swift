@@ -7,19 +7,24 @@ internal import FetchIndexValues
 extension StoreWriter {
     /// Adds missing link keys, removes link keys that no record has, and corrects the counts of links. Sets references
     /// to missing objects and to objects of a wrong entity to nil, or deletes the record if it's a join object. A
-    /// reference to a missing object stays if the inverse relationship has the rule no action. Returns a report of the
-    /// repair, one sentence for each kind of defect. O(n log n) for the records of entities with relationships.
+    /// reference to a missing object stays if the inverse relationship has the rule no action. Gives links of relationships
+    /// that are their own inverses their turned links. Returns a report of the repair, one sentence for each kind of defect. O(n log n) for the records of entities with relationships.
     func repairLinks() throws -> [String] {
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())
         acceptsMissingReferences = true
         defer { acceptsMissingReferences = false }
         let lost = try clearLostReferences()
+        let turned = try noteOneSidedLinks()
         var done: [String] = []
         if lost > 0 {
             done.append("\(counted(lost, "reference")) led to objects that are missing or of another entity: removed")
         }
         if entered > 0 { done.append("\(counted(entered, "link was", "links were")) missing or damaged: added") }
+        if turned > 0 {
+            done.append(
+                "\(counted(turned, "link")) of relationships that are their own inverses led one way: completed")
+        }
         if removed > 0 { done.append("\(counted(removed, "link was", "links were")) not in any record: removed") }
         if recounted > 0 { done.append("the links of \(counted(recounted, "object")) were counted wrong: corrected") }
         return done
@@ -58,6 +63,18 @@ extension StoreWriter {
             try update(object, new.span.bytes)
         }
         return lost.count
+    }
+
+    /// Notes the links without turned links, which are completed when the transaction is sealed.
+    private func noteOneSidedLinks() throws -> Int {
+        if !hasSymmetricLinks { return 0 }
+        symmetricLinks = []
+        try forEachReference { object, reference, _ in
+            guard reference.isSymmetric else { return }
+            _ = try storedRecord(object) { try noteSymmetricLinks(of: object, $0) }
+        }
+        symmetricLinks = try symmetricLinks.filter { try !isComplete($0) }
+        return symmetricLinks.count
     }
 
     private func enterLinks() throws -> Int {

@@ -11,6 +11,8 @@ struct RelinkedLinks {
         let far: RecordKey
         let placeOfFar: Value
         let placeOfNear: Value
+
+        var turned: Link { Link(near: far, far: near, placeOfFar: placeOfNear, placeOfNear: placeOfFar) }
     }
 
     private let relationship: RelinkedRelationship
@@ -46,7 +48,7 @@ struct RelinkedLinks {
             }
             try writer.scan(number) { holder, record in
                 let view = try RecordView(record, of: entity)
-                guard let target = try view.reference(at: slot) else { return true }
+                guard let target = try view.key(at: slot) else { return true }
                 links.append(link(holder, target, try view.value(at: position, as: .data)))
                 return true
             }
@@ -61,7 +63,7 @@ struct RelinkedLinks {
         else { return }
         try writer.scan(join) { _, record in
             let view = try RecordView(record, of: entity)
-            guard let nearKey = try view.reference(at: near.slot), let farKey = try view.reference(at: far.slot) else {
+            guard let nearKey = try view.key(at: near.slot), let farKey = try view.key(at: far.slot) else {
                 return true
             }
             links.append(
@@ -78,7 +80,7 @@ struct RelinkedLinks {
         var obstacles: [(object: RecordKey, relationship: String)] = []
         var joins: [Int: RecordBatch] = [:]
         let model = writer.model
-        for link in links {
+        for link in isOwnInverse(in: model) ? linksBothWays : links {
             let near = model.entities[link.near.entity]
             guard let new = near.relationship(named: relationship.name),
                 let destination = try? model.number(of: new.description.destination),
@@ -86,14 +88,14 @@ struct RelinkedLinks {
             else { continue }
             switch new.storage {
             case .reference(let slot, let position):
-                let values = [slot: link.far.value, position: link.placeOfNear]
+                let values = [slot: link.far.reference, position: link.placeOfNear]
                 if try !set(values, slot, of: link.near, in: writer) {
                     obstacles.append((link.near, relationship.name))
                 }
             case .inverse:
                 let other = model.entities[link.far.entity].relationship(named: new.description.inverse)
                 guard case .reference(let slot, let position)? = other?.storage else { continue }
-                let values = [slot: link.near.value, position: link.placeOfFar]
+                let values = [slot: link.near.reference, position: link.placeOfFar]
                 if try !set(values, slot, of: link.far, in: writer) {
                     obstacles.append((link.far, new.description.inverse ?? relationship.name))
                 }
@@ -103,7 +105,7 @@ struct RelinkedLinks {
                     let far = references.first(where: { $0.slot != side })
                 else { continue }
                 let values = [
-                    near.slot: link.near.value, far.slot: link.far.value, near.position: link.placeOfFar,
+                    near.slot: link.near.reference, far.slot: link.far.reference, near.position: link.placeOfFar,
                     far.position: link.placeOfNear,
                 ]
                 let empty = RecordBuilder.empty
@@ -121,12 +123,23 @@ struct RelinkedLinks {
         for (join, batch) in joins { try writer.write(join, batch, .insert) { _, _ in } }
     }
 
+    private func isOwnInverse(in model: Model) -> Bool {
+        let new = model.entity(named: relationship.entity)?.relationship(named: relationship.name)
+        return new.map { model.isOwnInverse($0.description) } ?? false
+    }
+
+    /// The links and their turned links, each once.
+    private var linksBothWays: [Link] {
+        var known: Set<[RecordKey]> = []
+        return (links + links.map(\.turned)).filter { known.insert([$0.near, $0.far]).inserted }
+    }
+
     /// Returns false if the object is related to another object already.
     private func set(_ values: [Int: Value], _ slot: Int, of object: RecordKey, in writer: StoreWriter) throws -> Bool {
         guard let old = try writer.copy(of: object) else { return true }
         let entity = writer.model.entities[object.entity]
         let view = try RecordView(old.span.bytes, of: entity)
-        if try view.reference(at: slot) != nil { return false }
+        if try view.key(at: slot) != nil { return false }
         let record = try entity.record(old.span.bytes, setting: values)
         do { try writer.update(object, record.span.bytes) } catch let error as StoreError {
             throw migrationError(error, of: object, in: writer)
@@ -145,14 +158,4 @@ struct RelinkedLinks {
     private func id(_ object: RecordKey, in writer: StoreWriter) -> ObjectID {
         ObjectID(object, writer.store.origin(ofEntity: object.entity, named: writer.model.entities[object.entity].name))
     }
-}
-
-extension RecordView {
-    fileprivate func reference(at slot: Int) throws -> RecordKey? {
-        try integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
-    }
-}
-
-extension RecordKey {
-    fileprivate var value: Value { .integer(Int64(bitPattern: rawValue)) }
 }

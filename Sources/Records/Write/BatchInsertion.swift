@@ -42,6 +42,10 @@ struct BatchInsertion {
         }
         let object = RecordKey(entity: entity, number: next)
         try writer.append(batch[row], as: object)
+        // Join records are inserted in batches only with the records of their turned links.
+        if writer.hasSymmetricLinks, !writer.model.entities[entity].isJoin {
+            try writer.noteSymmetricLinks(of: object, batch[row])
+        }
         if next == first { rows = row..<row }
         rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
         next += 1

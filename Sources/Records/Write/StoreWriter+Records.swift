@@ -35,6 +35,7 @@ extension StoreWriter {
         try put(record.span.bytes, as: object)
         try putUniqueKeys(keys, of: object)
         if hasLinks { try putLinks(of: object, record.span.bytes) }
+        if hasSymmetricLinks { try noteSymmetricLinks(of: object, record.span.bytes) }
         try noteRecord(object, old: nil, new: record.span.bytes)
         var entityState = try entityState(object.entity)
         entityState.count += 1
@@ -62,6 +63,7 @@ extension StoreWriter {
         let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try putUniqueKeys(keys, of: object)
         try append(record, as: object)
+        if hasSymmetricLinks { try noteSymmetricLinks(of: object, record) }
         try noteRecord(object, old: nil, new: record)
         try noteInserted(object, count: 1)
         return object
@@ -108,6 +110,7 @@ extension StoreWriter {
             try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
             try putUniqueKeys(keys, of: object, replacing: oldKeys)
             if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
+            if hasSymmetricLinks { try noteSymmetricLinks(of: object, record, replacing: old.span.bytes) }
             // The cursor is still at the object's record.
             try cursor.put(record, for: object.rawValue)
             try noteRecord(object, old: old.span.bytes, new: record)
@@ -141,6 +144,7 @@ extension StoreWriter {
         if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
+        if hasSymmetricLinks { try noteSymmetricLinks(of: object, old.span.bytes) }
         try view.delete(object.rawValue, in: tables.records)
         try noteRecord(object, old: old.span.bytes, new: nil)
         var entityState = try entityState(object.entity)

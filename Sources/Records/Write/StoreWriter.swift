@@ -27,6 +27,11 @@ package final class StoreWriter: StoreReader {
     /// By entity, its references and the references that may lead to its objects; nil for an entity that has none.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
+    /// Whether a relationship is its own inverse.
+    private(set) var hasSymmetricLinks = false
+    /// The links of such relationships that the transaction has made or removed, and whose turned links it must still make
+    /// or remove.
+    var symmetricLinks: [SymmetricLink] = []
     /// Whether required references may be null for now. Objects that refer to each other get these references after all
     /// of them are inserted.
     package var acceptsMissingReferences = false
@@ -62,6 +67,7 @@ package final class StoreWriter: StoreReader {
         hasDerivations = model.entities.contains { $0.hasDerivations }
         linksByEntity = model.entities.map(\.links)
         hasLinks = linksByEntity.contains { $0 != nil }
+        hasSymmetricLinks = linksByEntity.contains { $0?.references.contains(where: \.isSymmetric) ?? false }
     }
 
     /// Throws `wrongThread` unless the calling thread began the transaction.
@@ -129,6 +135,7 @@ package final class StoreWriter: StoreReader {
     @discardableResult
     package func seal() throws -> UInt64 {
         if isSealed { return state.commit }
+        try completeSymmetricLinks()
         isSealed = true
         guard log.hasChanges || commitsWithoutChanges else { return state.commit }
         hasCommits = true

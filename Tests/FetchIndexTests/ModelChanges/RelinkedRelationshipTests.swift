@@ -234,4 +234,47 @@ import Testing
         #expect(throws: StoreError.self) { try container.migrate(to: Self.model(.manyToOne, isOptional: false)) }
         #expect(try links(container) == before)
     }
+
+    /// A relationship with two sides becomes its own inverse, and has two sides again.
+    @Test(arguments: [true, false]) func aRelationshipBecomesItsOwnInverse(isToMany: Bool) throws {
+        func side(_ name: String, _ inverse: String) -> RelationshipDescription {
+            isToMany
+                ? RelationshipDescription(name, toMany: "Person", inverse: inverse)
+                : RelationshipDescription(name, toOne: "Person", inverse: inverse)
+        }
+        func model(_ sides: [RelationshipDescription], removed: [String] = []) -> Model {
+            Model(entities: [
+                Entity("Person", [AttributeDescription("name", .string)], relationships: sides, removed: removed)
+            ])
+        }
+        let two = model([side("friends", "friendOf"), side("friendOf", "friends")])
+        let container = try store.open(two)
+        let context = container.newContext()
+        let people = try (0..<4).map { _ in try context.insert("Person") }
+        func relate(_ one: Int, _ other: Int) {
+            if isToMany {
+                people[one].relatedObjects("friends").insert(people[other])
+            } else {
+                people[one].relate("friends", to: people[other])
+            }
+        }
+        relate(0, 1)
+        relate(2, 3)
+        if isToMany { relate(1, 2) }
+        try context.save()
+        func friends(_ name: String = "friends") throws -> [[UInt64]] {
+            try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Person")).map { one in
+                let all = isToMany ? Array(one.relatedObjects(name)) : one.relatedObject(name).map { [$0] } ?? []
+                return all.map(\.objectID.number).sorted()
+            }
+        }
+        let own = model([side("friends", "friends")], removed: ["friendOf"])
+        try container.migrate(to: own)
+        let wanted: [[UInt64]] = isToMany ? [[2], [1, 3], [2, 4], [3]] : [[2], [1], [4], [3]]
+        #expect(try friends() == wanted)
+        #expect(try container.check { _, _ in } == [])
+        try container.migrate(to: model([side("friends", "friendOf"), side("friendOf", "friends")]))
+        #expect(try friends() == wanted && friends("friendOf") == wanted)
+        #expect(try container.check { _, _ in } == [])
+    }
 }

@@ -32,6 +32,8 @@ import Testing
             relationships: [
                 RelationshipDescription("parent", toOne: "Folder", inverse: "children"),
                 RelationshipDescription("children", toMany: "Folder", inverse: "parent"),
+                RelationshipDescription("likes", toMany: "Folder", inverse: "likes", ordered: true),
+                RelationshipDescription("twin", toOne: "Folder", inverse: "twin"),
             ]),
     ])
 
@@ -61,7 +63,10 @@ import Testing
                     if Bool.random(using: &generator) { tags.move(tag, to: tags.startIndex) }
                 }
             }
-            try insert("Folder", "name", number).relate("parent", to: any("Folder"))
+            let folder = try insert("Folder", "name", number)
+            folder.relate("parent", to: any("Folder"))
+            if let other = any("Folder") { folder.relatedObjects("likes").insert(other) }
+            if Bool.random(using: &generator) { folder.relate("twin", to: any("Folder")) }
         }
         try context.save()
         for _ in 0..<6 { if let gone = any("House", "Tag", "Folder"), !gone.isDeleted { context.delete(gone) } }
@@ -121,6 +126,31 @@ import Testing
             let result = try tool.run("import", tool.store, file, "--entity", "Folder")
             #expect(result.status != 0 && result.error.contains(sentence), "\(text): \(result.error)")
         }
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
+    /// If rows name related objects from one side only, both sides have the links of a relationship that is its own inverse.
+    @Test func rowsGiveBothObjectsALink() throws {
+        _ = try PersistentContainer(path: tool.store, model: Self.model)
+        func importing(_ text: String, _ options: String...) throws -> Tool.Result {
+            try tool.run(["import", tool.store, tool.file("f.csv", text), "--entity", "Folder"] + options)
+        }
+        func exported() throws -> [String] {
+            let lines = try tool.run("export", tool.store, "--entity", "Folder", "--format", "csv").output
+            let rows = lines.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+            let header = try #require(rows.first).map(String.init)
+            let (likes, twin) = try (#require(header.firstIndex(of: "likes")), #require(header.firstIndex(of: "twin")))
+            return rows.dropFirst().map { row in
+                let numbers = row[likes].split(separator: " ").map { $0.prefix { $0 != "@" } }
+                return numbers.joined(separator: " ") + "|" + row[twin].prefix { $0 != "@" }
+            }
+        }
+        #expect(try importing("@id,name,likes,twin\n1,a,2 3,\n2,b,,\n3,c,,2\n").status == 0)
+        #expect(try exported() == ["2 3|", "1|3", "1|2"])
+        #expect(try importing("@id,name,likes,twin\n1,a,3,\n").status == 0)
+        #expect(try exported() == ["3|", "|3", "1|2"])
+        #expect(try importing("@id,name,likes,twin\n2,b,,\n").status == 0)
+        #expect(try exported() == ["3|", "|", "1|"])
         #expect(try tool.run("check", tool.store).status == 0)
     }
 

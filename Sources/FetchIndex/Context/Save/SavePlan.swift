@@ -137,6 +137,7 @@ struct SavePlan {
         try complete(&progress, in: writer)
         for object in progress.released { try writer.restoreLinks(of: object) }
         if !deleted.isEmpty { try applyDeleteRules(of: deleted, &progress, in: writer) }
+        try completeSymmetricLinks(&progress, in: writer)
         return progress.written
     }
 
