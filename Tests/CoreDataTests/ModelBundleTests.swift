@@ -56,6 +56,24 @@ import Testing
                 == "the property list is not a keyed archive")
     }
 
+    /// A request whose predicate is damaged or odd is left out: without a part of its condition it would find more objects.
+    @Test func archivedPredicatesAreReadWholeOrNotAtAll() throws {
+        let url = ModelFiles.library.deletingLastPathComponent().appendingPathComponent("OddTemplates.mom")
+        let read = try CoreDataModel(contentsOf: url, version: nil)
+        #expect(
+            read.model.requests.map { "\($0.name): \($0.predicate)" } == [
+                "keyword: #no == \"v\"", "power: (-2) ** 2 == 4", "text: name == \"a \\\"b\\\" \\\\\\n\"",
+            ])
+        let told = try #require(read.differences.first { $0.what.hasPrefix("fetch request templates") })
+        #expect(read.differences.count == 1 && told.count == 12)
+        let container = try PersistentContainer(temporaryWith: read.model)
+        let context = container.newContext()
+        for text in ["v", "w"] { try context.insert("Thing")["no"] = .string(text) }
+        try context.save()
+        #expect(try context.count(for: container.request(named: "keyword")) == 1)
+        #expect(try context.count(for: container.request(named: "power")) == 2)
+    }
+
     /// A store contains its model. It's read in a private copy: nothing appears beside the store, and nothing in it
     /// changes.
     @Test func theModelOfAStoreIsTheSame() throws {

@@ -269,6 +269,52 @@ def compile_model(path):
     return plistlib.dumps(document, fmt=plistlib.FMT_BINARY, sort_keys=False)
 
 
+def make_odd_templates(path):
+    """A model whose fetch request templates have odd or damaged predicates, each named after its oddity."""
+    archive = Archive()
+    model, entity = archive.reserve(), archive.reserve()
+    names = ["name", "no"]
+    properties = {n: archive.object(
+        "NSAttributeDescription", NSPropertyName=archive.add(n), NSAttributeType=700, NSIsOptional=True) for n in names}
+    archive.object(
+        "NSEntityDescription", entity, NSEntityName=archive.add("Thing"), NSProperties=archive.dictionary(properties),
+        NSClassNameForEntity=archive.add("NSManagedObject"), NSSuperentity=plistlib.UID(0))
+    make = Predicates(archive)
+    plain = make.compare(make.path("name"), "==", make.constant("v"))
+    null = archive.object("NSConstantValueExpression", NSExpressionType=0)
+    long_text = archive.add("x" * 2000)
+    texts = archive.object("NSArray", **{"NS.objects": [long_text] * 2000})
+    long_list = archive.object("NSConstantValueExpression", NSExpressionType=0, NSConstantValue=texts)
+    deep = plain
+    for _ in range(200):
+        deep = make.compound("NOT", deep)
+    loop = archive.reserve()
+    archive.object("NSCompoundPredicate", loop, NSCompoundPredicateType=1, NSSubpredicates=archive.array([loop]))
+    predicates = {
+        "keyword": make.compare(make.path("no"), "==", make.constant("v")),
+        "power": make.compare(make.function("raise:toPower:", make.constant(-2), make.constant(2)), "==", make.constant(4)),
+        "text": make.compare(make.path("name"), "==", make.constant('a "b" \\\n')),
+        "parts missing": archive.object("NSCompoundPredicate", NSCompoundPredicateType=1),
+        "part null": make.compound("AND", plain, plistlib.UID(0)),
+        "type missing": archive.object("NSCompoundPredicate", NSSubpredicates=archive.array([plain])),
+        "constant missing": make.compare(make.path("name"), "==", null),
+        "list of others": make.compare(make.path("name"), "IN", make.collection(make.constant("a"), long_text)),
+        "not a predicate": archive.add("name == 1"),
+        "not a path": make.compare(make.path("name == 1 OR name"), "==", make.constant("v")),
+        "not a variable": make.compare(make.path("name"), "==", make.variable("x OR TRUEPREDICATE")),
+        "unknown option": make.compare(make.path("name"), "==", make.constant("v"), options=16),
+        "too long": make.compare(make.path("name"), "IN", long_list),
+        "too deep": deep,
+        "circle": loop,
+    }
+    templates = {n: archive.object("NSFetchRequest", NSEntity=entity, NSPredicate=p) for n, p in predicates.items()}
+    archive.object(
+        "NSManagedObjectModel", model, NSEntities=archive.known_keys({"Thing": entity}),
+        NSFetchRequestTemplates=archive.dictionary(templates))
+    document = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": model}, "$objects": archive.objects}
+    path.write_bytes(plistlib.dumps(document, fmt=plistlib.FMT_BINARY, sort_keys=False))
+
+
 def make_store(path, archive):
     path.unlink(missing_ok=True)
     store = sqlite3.connect(path)
@@ -289,6 +335,7 @@ def main():
     information = {"NSManagedObjectModel_CurrentVersionName": current.removesuffix(".xcdatamodel"),
                    "NSManagedObjectModel_VersionHashes": {}}
     make_store(store, compile_model(source / current / "contents"))
+    make_odd_templates(target.parent / "OddTemplates.mom")
     (target / "VersionInfo.plist").write_bytes(plistlib.dumps(information, fmt=plistlib.FMT_BINARY))
 
 

@@ -7,6 +7,8 @@ struct ArchivedPredicate {
     private struct Unknown: Error {}
 
     private var left = 1 << 12
+    /// The number of characters that the format may still get: texts may be shared, so a small archive could have very many.
+    private var length = 1 << 20
     private var level = 0
     private static let mostLevels = 100
 
@@ -14,6 +16,27 @@ struct ArchivedPredicate {
     static func format(_ predicate: KeyedArchive.Object) -> String? {
         var reader = ArchivedPredicate()
         return try? reader.predicate(predicate)
+    }
+
+    /// Counts a text that becomes part of the format.
+    private mutating func counted(_ text: String) throws -> String {
+        length -= text.utf8.count
+        if length < 0 { throw Unknown() }
+        return text
+    }
+
+    /// The objects of a collection. Throws if it isn't one, or has other elements.
+    private static func objects(_ owner: KeyedArchive.Object, _ key: String) throws -> [KeyedArchive.Object] {
+        guard let list = owner.object(key), list.isCollection else { throw Unknown() }
+        let elements = list.elements
+        let objects = elements.objects
+        guard objects.count == elements.count, !list.isExhausted else { throw Unknown() }
+        return objects
+    }
+
+    private static func number(_ owner: KeyedArchive.Object, _ key: String) throws -> Int {
+        guard case .integer(let number) = owner[key] else { throw Unknown() }
+        return Int(clamping: number)
     }
 
     private mutating func nested<Result>(_ body: (inout ArchivedPredicate) throws -> Result) throws -> Result {
@@ -39,8 +62,8 @@ struct ArchivedPredicate {
     }
 
     private mutating func compound(_ object: KeyedArchive.Object) throws -> String {
-        let parts = try object.elements("NSSubpredicates").objects.map { "(\(try predicate($0)))" }
-        switch object.integer("NSCompoundPredicateType") {
+        let parts = try Self.objects(object, "NSSubpredicates").map { "(\(try predicate($0)))" }
+        switch try Self.number(object, "NSCompoundPredicateType") {
         case 0 where parts.count == 1: return "NOT \(parts[0])"
         case 1: return parts.isEmpty ? "TRUEPREDICATE" : parts.joined(separator: " AND ")
         case 2: return parts.isEmpty ? "FALSEPREDICATE" : parts.joined(separator: " OR ")
@@ -57,10 +80,11 @@ struct ArchivedPredicate {
 
     private mutating func comparison(_ object: KeyedArchive.Object) throws -> String {
         guard let comparison = object.object("NSPredicateOperator"),
-            let comparator = Self.comparators[comparison.integer("NSOperatorType")],
-            let modifier = [0: "", 1: "ALL ", 2: "ANY "][comparison.integer("NSModifier")]
+            let comparator = Self.comparators[try Self.number(comparison, "NSOperatorType")],
+            let modifier = [0: "", 1: "ALL ", 2: "ANY "][try Self.number(comparison, "NSModifier")]
         else { throw Unknown() }
         let bits = comparison.integer("NSOptions") | comparison.integer("NSFlags")
+        guard (0..<16).contains(bits) else { throw Unknown() }
         let letters = Self.options.filter { bits & $0.0 != 0 }.map(\.1).joined()
         let (left, right) = (
             try expression(object, "NSLeftExpression"), try expression(object, "NSRightExpression")
@@ -78,18 +102,21 @@ struct ArchivedPredicate {
     private mutating func expression(_ object: KeyedArchive.Object) throws -> String {
         try nested { reader in
             switch object.className {
-            case "NSConstantValueExpression": return try reader.constant(object["NSConstantValue"])
+            case "NSConstantValueExpression":
+                guard object.has("NSConstantValue") else { throw Unknown() }
+                return try reader.constant(object["NSConstantValue"])
             case "NSSelfExpression": return "SELF"
-            case "NSVariableExpression": return "$" + (try Self.required(object.text("NSVariable")))
-            case "NSKeyPathSpecifierExpression": return try Self.required(object.text("NSKeyPath"))
+            case "NSVariableExpression": return try reader.variable(object)
+            case "NSKeyPathSpecifierExpression":
+                return try reader.path(Self.required(object.text("NSKeyPath")))
             case "NSKeyPathExpression", "NSFunctionExpression": return try reader.function(object)
             case "NSAggregateExpression":
-                return try reader.list(object.elements("NSCollection").objects.map { try reader.expression($0) })
+                return Self.list(try Self.objects(object, "NSCollection").map { try reader.expression($0) })
             case "NSSubqueryExpression":
                 let collection = try reader.expression(object, "NSExpression")
-                let variable = try Self.required(object.text("NSVariable"))
+                let variable = try reader.variable(object)
                 let predicate = try reader.predicate(Self.required(object.object("NSSubpredicate")))
-                return "SUBQUERY(\(collection), $\(variable), \(predicate))"
+                return "SUBQUERY(\(collection), \(variable), \(predicate))"
             case "NSTernaryExpression":
                 let predicate = try reader.predicate(Self.required(object.object("NSPredicate")))
                 let (first, second) = (
@@ -107,6 +134,27 @@ struct ArchivedPredicate {
         return part
     }
 
+    private mutating func variable(_ object: KeyedArchive.Object) throws -> String {
+        let name = try Self.required(object.text("NSVariable"))
+        guard Self.isName(name) else { throw Unknown() }
+        return try counted("$" + name)
+    }
+
+    private static func isName(_ text: some StringProtocol) -> Bool {
+        guard let first = text.unicodeScalars.first, first == "_" || first.properties.isAlphabetic else { return false }
+        return text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
+    }
+
+    /// A key path. A name after # is never a word of the format language.
+    private mutating func path(_ text: String) throws -> String {
+        let names = text.split(separator: ".", omittingEmptySubsequences: false)
+        let areNames = names.enumerated().allSatisfy { place, name in
+            Self.isName(name) || name.first == "@" && Self.isName(name.dropFirst())
+        }
+        guard areNames, let first = names.first else { throw Unknown() }
+        return try counted(first.first == "@" || first == "self" ? text : "#" + text)
+    }
+
     private static let operators = [
         "add:to:": "+", "from:subtract:": "-", "multiply:by:": "*", "divide:by:": "/", "raise:toPower:": "**",
     ]
@@ -114,15 +162,20 @@ struct ArchivedPredicate {
     private mutating func function(_ object: KeyedArchive.Object) throws -> String {
         let name = try Self.required(object.text("NSSelectorName"))
         let operand = try Self.required(object.object("NSOperand"))
-        let arguments = try object.elements("NSArguments").objects.map { try expression($0) }
+        let arguments =
+            object.has("NSArguments") ? try Self.objects(object, "NSArguments").map { try expression($0) } : []
         if name == "valueForKey:" || name == "valueForKeyPath:" {
             guard arguments.count == 1 else { throw Unknown() }
             let base = try expression(operand)
-            return base == "SELF" ? arguments[0] : "\(base).\(arguments[0])"
+            return base == "SELF" ? arguments[0] : "\(base).\(arguments[0].drop { $0 == "#" })"
         }
         // The class of the functions that format strings know.
         guard operand.text("NSConstantValueClassName") == "_NSPredicateUtilities" else { throw Unknown() }
-        if let sign = Self.operators[name], arguments.count == 2 { return "(\(arguments[0]) \(sign) \(arguments[1]))" }
+        if let sign = Self.operators[name], arguments.count == 2 {
+            // A power binds more tightly than a sign.
+            let parts = arguments.map { $0.hasPrefix("-") ? "(\($0))" : $0 }
+            return "(\(parts[0]) \(sign) \(parts[1]))"
+        }
         switch (name, arguments.count) {
         case ("objectFrom:withIndex:", 2): return "\(arguments[0])[\(arguments[1])]"
         case ("castObject:toType:", 2): return "CAST(\(arguments[0]), \(arguments[1]))"
@@ -142,7 +195,7 @@ struct ArchivedPredicate {
         case .real(let number):
             guard number.isFinite else { throw Unknown() }
             return "\(number)"
-        case .text(let text): return Self.quoted(text)
+        case .text(let text): return try counted(Self.quoted(text))
         case .bytes: throw Unknown()
         case .object(let object): return try constant(object)
         }
@@ -152,7 +205,8 @@ struct ArchivedPredicate {
         try nested { reader in
             switch object.className {
             case "NSNull": return "nil"
-            case "NSString", "NSMutableString": return Self.quoted(try Self.required(object.text("NS.string")))
+            case "NSString", "NSMutableString":
+                return try reader.counted(Self.quoted(try Self.required(object.text("NS.string"))))
             case "NSDate":
                 switch object["NS.time"] {
                 case .real(let seconds) where seconds.isFinite: return "CAST(\(seconds), \"NSDate\")"
@@ -160,13 +214,16 @@ struct ArchivedPredicate {
                 default: throw Unknown()
                 }
             case "NSArray", "NSMutableArray", "NSSet", "NSMutableSet":
-                return try reader.list(object.elements.map { try reader.constant($0) })
+                guard object.isCollection else { throw Unknown() }
+                let elements = object.elements
+                guard !object.isExhausted else { throw Unknown() }
+                return Self.list(try elements.map { try reader.counted(reader.constant($0)) })
             default: throw Unknown()
             }
         }
     }
 
-    private func list(_ elements: [String]) throws -> String { "{" + elements.joined(separator: ", ") + "}" }
+    private static func list(_ elements: [String]) -> String { "{" + elements.joined(separator: ", ") + "}" }
 
     private static func quoted(_ text: String) -> String {
         let escaped = text.unicodeScalars.reduce(into: "") { result, next in

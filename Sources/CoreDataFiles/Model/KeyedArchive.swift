@@ -92,6 +92,12 @@ struct KeyedArchive {
         /// A member; null if it's missing. O(members).
         subscript(_ key: String) -> Value { archive.list.member(key, of: reference).map(archive.value) ?? .null }
 
+        func has(_ key: String) -> Bool { archive.list.member(key, of: reference) != nil }
+
+        /// Whether the object is an array or a set.
+        var isCollection: Bool { has("NS.objects") }
+        var isExhausted: Bool { archive.isExhausted }
+
         func text(_ key: String) -> String? { if case .text(let text) = self[key] { text } else { nil } }
         func object(_ key: String) -> Object? { if case .object(let object) = self[key] { object } else { nil } }
 

@@ -116,7 +116,11 @@ extension SourceModel.Request {
             return
         }
         entity = object.object("NSEntity")?.text("NSEntityName") ?? ""
-        predicate = object.object("NSPredicate").map(ArchivedPredicate.format) ?? ""
+        switch object["NSPredicate"] {
+        case .null: predicate = ""
+        case .object(let archived): predicate = ArchivedPredicate.format(archived)
+        default: predicate = nil
+        }
         fetchLimit = max(0, object.integer("NSFetchLimit"))
     }
 }
