@@ -8,6 +8,8 @@ final class TestServer {
     struct NotReady: Error {}
 
     static let isInstalled: Bool = {
+        // Scripts/postgres-server fetches a version that isn't installed.
+        if ProcessInfo.processInfo.environment["FETCHINDEX_POSTGRES"] != nil { return true }
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         return !versions.isEmpty
     }()
