@@ -52,8 +52,9 @@ extension StoreInformation.Source: Encodable {
         try encoder.encode([
             "address": address, "slot": slot, "tables": tables, "position": position, "isConsistent": isConsistent,
             "committed": committed, "state": state, "isRunning": isRunning, "process": process, "age": age,
-            "lagBytes": lagBytes, "lagSeconds": lagSeconds, "slotState": slotState, "retainedBytes": retainedBytes,
-            "reason": reason,
+            "lagBytes": lagBytes, "lagSeconds": lagSeconds, "silence": silence,
+            "greatestLagSeconds": greatestLagSeconds,
+            "slotState": slotState, "retainedBytes": retainedBytes, "reason": reason,
         ])
     }
 }

@@ -7,6 +7,12 @@ extension PersistentContainer {
         let position = try snapshot.sourcePosition()
         let status = store.sourceStatus
         let committed = position?.time ?? 0
+        let isRunning = Store.isFollowing(at: store.path)
+        let age = status.map { max(0, currentTime() - $0.time) }
+        let isCurrent = isRunning && age.map { $0 < Self.longestReportInterval } ?? false
+        let silence = status?.heard.map { max(0, currentTime() - $0) }
+        // At the time of the report, the store was this far behind what the source had when it was last heard from.
+        let delay = status?.lagSeconds.flatMap { lag in silence.map { lag + $0 } }
         return StoreInformation.Source(
             address: source.address, slot: source.way == "stream" ? source.slot : nil,
             tables: source.tables.map {
@@ -15,9 +21,12 @@ extension PersistentContainer {
                     isCopied: $0.isCopied)
             },
             position: position?.text, isConsistent: source.isConsistent, committed: committed > 0 ? committed : nil,
-            state: status?.state.rawValue, isRunning: Store.isFollowing(at: store.path), process: status?.process,
-            age: status.map { max(0, currentTime() - $0.time) }, lagBytes: status?.lagBytes,
-            lagSeconds: status?.lagSeconds, slotState: status?.slotState, retainedBytes: status?.retainedBytes,
-            reason: status?.reason)
+            state: status?.state.rawValue, isRunning: isRunning, process: status?.process, age: age,
+            lagBytes: isCurrent ? status?.lagBytes : nil, lagSeconds: isCurrent ? status?.lagSeconds : nil,
+            silence: silence, greatestLagSeconds: source.isConsistent ? delay : nil, slotState: status?.slotState,
+            retainedBytes: status?.retainedBytes, reason: status?.reason)
     }
+
+    /// A follower that streams reports each second. After this many seconds, its report counts as old.
+    private static let longestReportInterval = 15.0
 }

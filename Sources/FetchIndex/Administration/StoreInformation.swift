@@ -84,7 +84,7 @@ public struct StoreInformation: Sendable {
         public struct Table: Sendable {
             public let name: String
             public let entity: String
-            /// The column whose values identify rows.
+            /// The columns whose values together identify rows, separated by commas.
             public let key: String
             /// The condition that selects the followed rows; nil if all are followed.
             public let condition: String?
@@ -110,10 +110,16 @@ public struct StoreInformation: Sendable {
         public let process: Int?
         /// The seconds since the follower's last report; nil without a report.
         public let age: Double?
-        /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
+        /// The number of bytes in the source's log that the store hasn't received; nil if unknown, for example without a
+        /// recent report.
         public let lagBytes: Int?
-        /// The delay of the store in seconds; nil if unknown.
+        /// The delay of the store in seconds; nil if unknown, for example without a recent report.
         public let lagSeconds: Double?
+        /// The seconds since the source was last heard from; nil if unknown.
+        public let silence: Double?
+        /// The greatest delay in seconds that the store can have now, by the last report: the source may have changed
+        /// since it was last heard from. Nil if unknown, and while the store isn't consistent.
+        public let greatestLagSeconds: Double?
         /// The slot's state in PostgreSQL's words (`wal_status`), for example `reserved`; nil if unknown.
         public let slotState: String?
         /// The size of the source's log that the source keeps for the slot, in bytes; nil if unknown.

@@ -57,6 +57,7 @@ extension Follower {
             if options.endsWhenCurrent, outcome != .later, source.isConsistent {
                 try checkSource()
                 if source.isConsistent { return try storePosition() }
+            status.heard = Date().timeIntervalSince1970
             }
             try pause(after: ContinuousClock.now - start)
         }

@@ -10,6 +10,8 @@ struct FollowStatus {
 
     /// The position up to which the source has sent its log. It is kept after the connection is lost.
     var sent: LogPosition?
+    /// When the source was last heard from, in seconds since 1970. It is kept after the connection is lost.
+    var heard: Double?
     /// Whether the change table has changes that couldn't be read yet.
     var isBehind = false
     private let container: PersistentContainer
@@ -29,7 +31,8 @@ struct FollowStatus {
         if state == lastState, let lastWritten, now - lastWritten < Self.interval { return }
         // The source isn't asked while a table is copied, because another thread may use the connection.
         if state == .streaming, follower.source.way == .stream { askForSlot(follower, now) }
-        var status = SourceStatus(time: Date().timeIntervalSince1970, process: Int(getpid()), state: state)
+        var status = SourceStatus(
+            time: Date().timeIntervalSince1970, process: Int(getpid()), state: state, heard: heard)
         if let sent, let reached = follower.reached {
             status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
         }

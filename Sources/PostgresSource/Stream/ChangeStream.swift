@@ -52,6 +52,7 @@ final class ChangeStream {
     /// When a message last arrived. If the server disappears, the connection may stay open: then only the silence shows
     /// it.
     private var lastHeard = ContinuousClock.now
+    var silence: Duration { ContinuousClock.now - lastHeard }
     /// Whether the server has asked for a report.
     private(set) var isReplyWanted = false
 

@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import FetchIndexEssentials
 
 // Following the stream of a slot.
 extension Follower {
@@ -26,6 +27,7 @@ extension Follower {
                 milliseconds: session.goal == nil ? Self.pollMilliseconds : Self.shortPollMilliseconds)
             try take(event, session)
             status.sent = session.stream.sent
+            status.heard = Date().timeIntervalSince1970 - session.stream.silence / .seconds(1)
             try copyWhatIsDue()
             if try isAtGoal(session) { return try session.stream.report() }
             let waits = session.goal != nil || source.consistentFrom != nil

@@ -20,6 +20,8 @@ package struct SourceStatus: Codable, Equatable, Sendable {
     package var time: Double
     package var process: Int
     package var state: State
+    /// When the source was last heard from, in seconds since 1970; nil if this process hasn't heard from it.
+    package var heard: Double?
     /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
     package var lagBytes: Int?
     /// The delay of the store in seconds; nil if unknown.
@@ -32,10 +34,10 @@ package struct SourceStatus: Codable, Equatable, Sendable {
     package var reason: String?
 
     package init(
-        time: Double, process: Int, state: State, lagBytes: Int? = nil, lagSeconds: Double? = nil,
+        time: Double, process: Int, state: State, heard: Double? = nil, lagBytes: Int? = nil, lagSeconds: Double? = nil,
         slotState: String? = nil, retainedBytes: Int? = nil, reason: String? = nil
     ) {
-        (self.time, self.process, self.state) = (time, process, state)
+        (self.time, self.process, self.state, self.heard) = (time, process, state, heard)
         (self.lagBytes, self.lagSeconds) = (lagBytes, lagSeconds)
         (self.slotState, self.retainedBytes, self.reason) = (slotState, retainedBytes, reason)
     }

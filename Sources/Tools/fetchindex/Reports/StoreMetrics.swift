@@ -113,6 +113,9 @@ struct StoreMetrics {
         metrics.append(
             "fetchindex_source_lag_seconds", .gauge, "Delay of the store behind the source.", source.lagSeconds)
         metrics.append(
+            "fetchindex_source_silence_seconds", .gauge, "Seconds since the source was last heard from.", source.silence
+        )
+        metrics.append(
             "fetchindex_source_lag_bytes", .gauge, "Bytes of the source's log that the store hasn't received.",
             source.lagBytes.map(Double.init))
         metrics.append(

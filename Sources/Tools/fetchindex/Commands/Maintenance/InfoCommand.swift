@@ -18,12 +18,39 @@ struct InfoCommand: ParsableCommand {
     @OptionGroup var store: StoreArgument
     @Option(help: "Text for people, JSON for programs, or metrics for Prometheus's text files.")
     var output = InfoFormat.table
+    @Option(
+        help: ArgumentHelp(
+            "Fail with the exit code 1 if the store may be more than this many seconds behind its source, or if that is unknown.",
+            valueName: "seconds"))
+    var checkLag: Double?
+
+    func validate() throws {
+        if let checkLag, !(checkLag >= 0) { throw ValidationError("--check-lag needs a number of seconds.") }
+    }
 
     func run() throws {
         let container = try store.open(forWriting: false)
-        if output == .prometheus { return Output.write(try StoreMetrics(of: container).text) }
         let information = try container.information()
-        if output == .json { return try Output.jsonLine(information) }
+        switch output {
+        case .prometheus: Output.write(try StoreMetrics(of: container).text)
+        case .json: try Output.jsonLine(information)
+        case .table: Self.show(information)
+        }
+        if let checkLag { try Self.requireLag(of: information, atMost: checkLag) }
+    }
+
+    private static func requireLag(of information: StoreInformation, atMost most: Double) throws {
+        guard let source = information.source else { throw Failure("the store follows no source") }
+        guard let lag = source.greatestLagSeconds else {
+            let reason = source.reason.map { ": \($0)" } ?? (source.isRunning ? "" : ": no process follows it")
+            throw Failure("how far the store is behind its source is not known\(reason)")
+        }
+        if lag <= most { return }
+        let silence = source.silence.map { ", and last heard from it \(Numbers.span(seconds: $0)) ago" } ?? ""
+        throw Failure("the store may be \(Numbers.span(seconds: lag)) behind its source\(silence)")
+    }
+
+    private static func show(_ information: StoreInformation) {
         Output.line("store   \(information.path.visible)")
         Output.line("format  \(information.format)")
         let lmdb = information.lmdb
@@ -41,7 +68,7 @@ struct InfoCommand: ParsableCommand {
         for bookmark in information.bookmarks {
             Output.line("        bookmark \(bookmark.name.visible) \(bookmark.place)")
         }
-        Output.line("zones   \(Self.sentence(information.timeZones))")
+        Output.line("zones   \(sentence(information.timeZones))")
         for entity in information.entities {
             Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")
             var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
@@ -60,10 +87,10 @@ struct InfoCommand: ParsableCommand {
         if !information.caches.isEmpty {
             Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")
         }
-        if let source = information.source { Self.show(source) }
+        if let source = information.source { show(source) }
         Output.line("\nreaders \(information.readers.count)")
         for reader in information.readers {
-            Output.line("  \(Self.sentence(reader).visible)")
+            Output.line("  \(sentence(reader).visible)")
         }
     }
 
@@ -96,11 +123,18 @@ struct InfoCommand: ParsableCommand {
                 ? "  process \(process) is \(state), as of \(said)"
                 : "  no process follows the source; the last follower reported \"\(state)\" \(said)")
         if let reason = source.reason { Output.line("  \(reason.visible)") }
+        if let silence = source.silence {
+            Output.line("  the source was last heard from \(Numbers.span(seconds: silence)) ago")
+        }
         let lag = [
             source.lagBytes.map { "\(Numbers.bytes($0)) of the source's log" },
             source.lagSeconds.map { Numbers.span(seconds: $0) },
         ].compactMap { $0 }
-        if !lag.isEmpty { Output.line("  behind by \(lag.joined(separator: ", "))") }
+        if !lag.isEmpty {
+            Output.line("  behind by \(lag.joined(separator: ", "))")
+        } else if let greatest = source.greatestLagSeconds {
+            Output.line("  behind by at most \(Numbers.span(seconds: greatest))")
+        }
         let retained = source.retainedBytes.map { ", for which the source retains \(Numbers.bytes($0)) of log" } ?? ""
         Output.line(
             source.slot.map { "  slot \($0.visible): \(source.slotState ?? "state unknown")\(retained)" }
