@@ -55,7 +55,7 @@ package struct ModelMigration: Sendable {
             try relaxed == nil
             ? [] : changed.migrations(to: given, isDemanded: isDemanded, of: demanded, hasClosure: false)
         // Throws if the given model and what it leaves in the store don't fit together.
-        _ = try changed.applying(rules)
+        try changed.applying(rules).requireFittingSides()
         let requests = model.requests(after: given, isDemanded: isDemanded, dropped: dropped)
         self.requests = requests == model.requests ? nil : requests
         (renamed, renamesEntities) = (model, !renames.isEmpty)

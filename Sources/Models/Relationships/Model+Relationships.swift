@@ -36,6 +36,31 @@ extension Model {
         entity(named: relationship.destination)?.relationship(named: relationship.inverse)?.description
     }
 
+    /// Checks that the two sides of each stored relationship have the same links. Throws `ModelError.mismatch` if a
+    /// relationship has come to name another side.
+    func requireFittingSides() throws {
+        for entity in entities where !entity.isDropped && !entity.isJoin {
+            for side in entity.storedRelationships where !side.isRemoved {
+                let description = side.description
+                guard let destination = self.entity(named: description.destination),
+                    let other = destination.relationship(named: description.inverse)
+                else { continue }
+                let fits: Bool =
+                    switch (side.storage, other.storage) {
+                    case (.reference, .inverse), (.inverse, .reference): true
+                    case (.reference, .reference), (.join(_, 0), .join(_, 0)): isOwnInverse(description)
+                    case (.join(let one, let near), .join(let two, let far)): one == two && near != far
+                    default: false
+                    }
+                if fits { continue }
+                throw ModelError.mismatch(
+                    entity: entity.name,
+                    "its relationship \(description.name) gets another inverse, \(description.inverse ?? ""): remove its present "
+                        + "inverse, or add a relationship of another name")
+            }
+        }
+    }
+
     func validateRelationships(of entity: Entity) throws {
         let names = entity.relationships.map(\.name)
         guard !names.contains("") else {

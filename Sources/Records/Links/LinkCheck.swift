@@ -42,14 +42,25 @@ struct LinkCheck {
                     var far: RecordKey? = link.target
                     if let other = reference.other { far = try view.key(at: other) }
                     if let far, try !hasTurned(reference, of: object, link.target, far) {
-                        let other = reader.name(of: far)
-                        defects.append("\(relationship) is its own inverse, but \(other) lacks the link back")
+                        let near = reader.name(of: reference.other == nil ? object : link.target)
+                        let property = mutualName(reference, of: object)
+                        defects.append(
+                            "\(near): its relationship \(property) is its own inverse and leads to \(reader.name(of: far)), which "
+                                + "lacks the link back")
                     }
                 }
             }
         } catch {
             defects.append("\(name): its relationships: \(error)")
         }
+    }
+
+    /// The name of a relationship that is its own inverse, also if its links are join objects.
+    private func mutualName(_ reference: EntityLinks.Reference, of holder: RecordKey) -> String {
+        if reference.other == nil { return reference.relationship }
+        let storage = StoredRelationship.Storage.join(entity: holder.entity, side: 0)
+        let all = reader.model.entities.lazy.flatMap(\.storedRelationships)
+        return all.first { !$0.isRemoved && $0.storage == storage }?.description.name ?? reference.relationship
     }
 
     /// Whether a link of a relationship that is its own inverse has its turned link. In a join entity, `target` is the near

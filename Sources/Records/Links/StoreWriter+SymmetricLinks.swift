@@ -1,4 +1,4 @@
-internal import FetchIndexModels
+package import FetchIndexModels
 internal import FetchIndexValues
 
 /// Links of relationships that are their own inverses. Each link is stored twice, from either object to the other one: in
@@ -76,7 +76,11 @@ extension StoreWriter {
     /// Makes the turned link of a link. The positions of the two objects among each other's objects change places.
     private func turn(_ link: SymmetricLink) throws -> Bool {
         let turned = link.turned
-        guard let join = link.join else { return try set(turned, to: turned.far.reference) }
+        guard let join = link.join else {
+            // In one commit, several objects may have come to refer to the same one.
+            try releasePartners(of: turned.far, link.name, except: turned.near)
+            return try set(turned, to: turned.far.reference)
+        }
         let references = references(of: join)
         guard let known = try self.join(of: references, between: link.near, and: link.far),
             let old = try copy(of: known)
@@ -101,6 +105,14 @@ extension StoreWriter {
             return false
         }
         return try remove(known) != nil
+    }
+
+    /// Takes the links of a to-one relationship that is its own inverse from the objects that refer to an object, except one.
+    /// O(log n).
+    package func releasePartners(of target: RecordKey, _ name: EntityLinks.Name, except object: RecordKey?) throws {
+        for holder in try holders(of: name, to: target) where holder != object {
+            _ = try set(SymmetricLink(name: name, join: nil, near: holder, far: target), to: .null)
+        }
     }
 
     private func set(_ link: SymmetricLink, to target: Value) throws -> Bool {

@@ -72,6 +72,18 @@ struct RelinkedLinks {
                     placeOfNear: try view.value(at: far.position, as: .data)))
             return true
         }
+        if near.isSymmetric { takePlacesOfTurnedLinks() }
+    }
+
+    /// In a relationship that is its own inverse, only the turned link has an object's present place among the other's
+    /// objects.
+    private mutating func takePlacesOfTurnedLinks() {
+        let places = Dictionary(links.map { ([$0.near, $0.far], $0.placeOfFar) }) { first, _ in first }
+        links = links.map { link in
+            Link(
+                near: link.near, far: link.far, placeOfFar: link.placeOfFar,
+                placeOfNear: places[[link.far, link.near]] ?? .null)
+        }
     }
 
     /// Writes the links whose objects the new relationship may relate. Throws `cannotMigrate` if an object would be

@@ -124,6 +124,8 @@ extension StoreWriter {
     @discardableResult
     package func delete(_ objects: [RecordKey]) throws -> Int {
         var deleted: [DeletedObject] = []
+        // Delete rules follow links from both sides.
+        if !symmetricLinks.isEmpty { try completeSymmetricLinks() }
         for object in objects { if let record = try remove(object) { deleted.append((object, record)) } }
         if hasLinks && !deleted.isEmpty { _ = try applyDeleteRules(of: deleted) }
         return deleted.count

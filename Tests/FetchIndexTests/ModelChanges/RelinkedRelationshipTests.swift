@@ -235,6 +235,25 @@ import Testing
         #expect(try links(container) == before)
     }
 
+    /// Their links would be those of both.
+    @Test func twoSidesDoNotBecomeTheirOwnInverses() throws {
+        func model(_ inverse: (String, String), _ isToMany: Bool) -> Model {
+            let sides = [("f", inverse.0), ("g", inverse.1)].map { name, inverse in
+                isToMany
+                    ? RelationshipDescription(name, toMany: "Person", inverse: inverse)
+                    : RelationshipDescription(name, toOne: "Person", inverse: inverse)
+            }
+            return Model(entities: [Entity("Person", [], relationships: sides)])
+        }
+        for isToMany in [true, false] {
+            for (old, new) in [(("f", "g"), ("g", "f")), (("g", "f"), ("f", "g"))] {
+                let container = try PersistentContainer(temporaryWith: model(old, isToMany))
+                let error = #expect(throws: StoreError.self) { try container.migrate(to: model(new, isToMany)) }
+                #expect("\(String(describing: error))".contains("gets another inverse"))
+            }
+        }
+    }
+
     /// A relationship with two sides becomes its own inverse, and has two sides again.
     @Test(arguments: [true, false]) func aRelationshipBecomesItsOwnInverse(isToMany: Bool) throws {
         func side(_ name: String, _ inverse: String) -> RelationshipDescription {

@@ -147,10 +147,25 @@ import Testing
         }
         #expect(try importing("@id,name,likes,twin\n1,a,2 3,\n2,b,,\n3,c,,2\n").status == 0)
         #expect(try exported() == ["2 3|", "1|3", "1|2"])
+        let again = try importing("@id,name,likes,twin\n1,a,2 3,\n2,b,,\n3,c,,2\n")
+        #expect(again.output.contains("0 inserted, 0 updated") && again.status == 0, "\(again.output)")
+        #expect(try exported() == ["2 3|", "1|3", "1|2"])
         #expect(try importing("@id,name,likes,twin\n1,a,3,\n").status == 0)
         #expect(try exported() == ["3|", "|3", "1|2"])
         #expect(try importing("@id,name,likes,twin\n2,b,,\n").status == 0)
         #expect(try exported() == ["3|", "|", "1|"])
+        // An object is taken from its partner; rows that contradict each other are refused with their lines.
+        #expect(try importing("@id,name,twin\n1,a,2\n3,c,\n4,d,3\n").status == 0)
+        #expect(try exported() == ["3|2", "|1", "1|4", "|3"])
+        #expect(try importing("@id,twin\n1,3\n").status == 0)
+        #expect(try exported() == ["3|3", "|", "1|1", "|"])
+        for _ in 0..<2 {
+            let contradiction = try importing("@id,twin\n1,2\n2,4\n4,1\n", "--skip-bad-rows")
+            let told = contradiction.output + contradiction.error
+            #expect(told.contains("line 3: Folder.twin names Folder 4, but another row relates Folder"))
+            #expect(told.contains("line 4: Folder.twin names Folder 1, but another row relates Folder"))
+            #expect(try exported() == ["3|2", "|1", "1|", "|"])
+        }
         #expect(try tool.run("check", tool.store).status == 0)
     }
 

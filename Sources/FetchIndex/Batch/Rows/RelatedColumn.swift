@@ -100,6 +100,8 @@ package final class RelatedColumn {
     var slots: Set<Int> { [reference.slot, reference.position] }
 
     /// Forgets the objects that were found by their values. Must be called between transactions, because another writer
+    /// Whether the relationship is its own inverse.
+    var isMutual: Bool { reference.isSymmetric || join?.far.isSymmetric ?? false }
     /// may delete such an object.
     func forget() { known = [:] }
 

@@ -24,14 +24,22 @@ extension RowWriter {
         let linkEntity = transaction.model.entities[join.entity]
         let wanted = Set(links.map(\.object))
         var isChanged = false
+        var omitted: [RecordKey] = []
+        let mutual = column.isMutual ? mutual : nil
         for holder in try transaction.holders(of: column.reference.name, to: object) {
             guard let record = try transaction.copy(of: holder) else { continue }
             let view = try RecordView(record.span.bytes, of: linkEntity)
             let target = try view.integer(at: join.far.slot)
-            if let target, !wanted.contains(RecordKey(rawValue: UInt64(bitPattern: target))) {
-                if try transaction.delete(holder) { isChanged = true }
+            guard let key = target.map({ RecordKey(rawValue: UInt64(bitPattern: $0)) }), !wanted.contains(key) else {
+                continue
+            }
+            if mutual != nil {
+                omitted.append(key)
+            } else if try transaction.delete(holder) {
+                isChanged = true
             }
         }
+        mutual?.note(object, column, naming: wanted, omitting: omitted)
         var missing: [RowLink] = []
         for link in links {
             if let isNew = try add(link, to: object, column) {
@@ -41,6 +49,48 @@ extension RowWriter {
             }
         }
         return (missing, isChanged)
+    }
+
+    /// Removes a link that no row names, of a relationship that is its own inverse. The commit removes its turned link.
+    /// Returns whether there was one.
+    func removeLink(_ omission: MutualRows.Omission) throws -> Bool {
+        let column = omission.column
+        guard let join = column.join else {
+            guard let old = try transaction.copy(of: omission.near),
+                try partner(in: old, column) == omission.far
+            else { return false }
+            let record = try entity.record(
+                old.span.bytes, setting: [column.reference.slot: .null, column.reference.position: .null])
+            return try transaction.update(omission.near, record.span.bytes)
+        }
+        let ends = [column.reference.slot: omission.near.reference, join.far.slot: omission.far.reference]
+        let empty = RecordBuilder.empty
+        let record = try transaction.model.entities[join.entity].record(empty.span.bytes, setting: ends)
+        guard let link = try transaction.join(like: record.span.bytes, of: join.entity) else { return false }
+        return try transaction.delete(link)
+    }
+
+    /// The object to which a record of the table's entity refers.
+    func partner(in record: [UInt8], _ column: RelatedColumn) throws -> RecordKey? {
+        let entity = entity
+        let view = try RecordView(record.span.bytes, of: entity)
+        return try view.integer(at: column.reference.slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+    }
+
+    /// Throws `invalidValue` if another row has related one of two objects to a third one, in a to-one relationship that is
+    /// its own inverse. The first object is nil if it's new and has no number yet.
+    func requireFree(_ target: RecordKey, for object: RecordKey?, _ column: RelatedColumn) throws {
+        guard let (one, other) = mutual?.otherPair(than: object, target, column) else { return }
+        throw StoreError.invalidValue(
+            entity: entity.name, attribute: column.relationship,
+            "names \(name(of: target)), but another row relates \(name(of: one)) to \(name(of: other))")
+    }
+
+    /// Takes an object from its stored partner, so that another object can become its partner. Throws like `requireFree`.
+    func release(_ target: RecordKey, for object: RecordKey?, _ column: RelatedColumn) throws {
+        if mutual == nil { return }
+        try requireFree(target, for: object, column)
+        try transaction.releasePartners(of: target, column.reference.name, except: object)
     }
 
     /// Adds a link of a many-to-many relationship, or gives an existing link the given positions. Returns whether the
@@ -124,6 +174,7 @@ extension RowWriter {
                 return isChanged
             }
         } else if try transaction.record(missing.link.object, { _ in }) {
+            if missing.column.isMutual { try release(missing.link.object, for: missing.holder, missing.column) }
             guard let old = try transaction.copy(of: missing.holder) else { return false }
             let record = try record(old, with: missing)
             return try transaction.update(missing.holder, record.span.bytes)

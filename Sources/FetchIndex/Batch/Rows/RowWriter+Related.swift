@@ -11,9 +11,10 @@ extension RowWriter {
         try requireDestinations(of: row)
         let stored = try storedObject(of: row)
         let old = try stored.flatMap { try transaction.copy(of: $0) }
-        let (references, missing) = try references(of: row, old)
+        let (references, missing) = try references(of: row, old, stored)
         var unmade = missing
         var outcome = try write(row, references, stored, old)
+        try noteMutual(row, outcome.object, old, references, missing)
         for (column, related) in zip(table.columns, row.related) where column.kind == .list {
             guard let links = related.links else { continue }
             let set = try setLinks(links, of: outcome.object, column)
@@ -30,10 +31,11 @@ extension RowWriter {
 
     /// Returns the to-one references that a row sets, and its to-one links that can't be made yet.
     private func references(
-        of row: LinkedRow, _ old: [UInt8]?
+        of row: LinkedRow, _ old: [UInt8]?, _ stored: RecordKey?
     ) throws -> (made: [(RelatedColumn, RowLink?)], missing: [(RelatedColumn, RowLink)]) {
         var missing: [(RelatedColumn, RowLink)] = []
         var references: [(RelatedColumn, RowLink?)] = []
+        let object = stored ?? row.number.map { RecordKey(entity: table.entityNumber, number: $0) }
         for (column, related) in zip(table.columns, row.related) where column.kind == .one {
             var link: RowLink?
             switch related {
@@ -44,10 +46,16 @@ extension RowWriter {
             case .object(let given):
                 let mayComeLater = column.reference.isOptional && !column.reference.mayDangle
                 if try mayComeLater && !transaction.record(given.object, { _ in }) {
+                    if column.isMutual { try requireFree(given.object, for: object, column) }
                     missing.append((column, given))
                 } else {
                     link = given
                 }
+            }
+            if column.isMutual, mutual != nil {
+                // A link that a row leaves out goes only at the end of the import.
+                guard let target = link else { continue }
+                try release(target.object, for: object, column)
             }
             if let taken = link, try isTaken(taken, column, old), old != nil || column.reference.isOptional {
                 // The linked object is linked to another holder, which a later row may link elsewhere.
@@ -58,6 +66,20 @@ extension RowWriter {
             references.append((column, link))
         }
         return (references, missing)
+    }
+
+    /// Notes what a row says about to-one relationships that are their own inverses.
+    private func noteMutual(
+        _ row: LinkedRow, _ object: RecordKey, _ old: [UInt8]?, _ made: [(RelatedColumn, RowLink?)],
+        _ missing: [(RelatedColumn, RowLink)]
+    ) throws {
+        guard let mutual else { return }
+        for (column, related) in zip(table.columns, row.related) where column.isMutual && column.kind == .one {
+            if case .absent = related { continue }
+            let links = made.filter { $0.0 === column }.compactMap(\.1) + missing.filter { $0.0 === column }.map(\.1)
+            let former = links.isEmpty ? try old.flatMap { try partner(in: $0, column) } : nil
+            mutual.note(object, column, naming: Set(links.map(\.object)), omitting: former.map { [$0] } ?? [])
+        }
     }
 
     /// Whether the linked object may have only one link, and another holder has it.

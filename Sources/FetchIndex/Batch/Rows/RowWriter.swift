@@ -15,10 +15,14 @@ internal import FetchIndexValues
 struct RowWriter {
     let table: RowTable
     let transaction: StoreWriter
+    /// What rows of a file say about relationships that are their own inverses; nil for rows of a source.
+    let mutual: MutualRows?
 
     var entity: Entity { table.entity }
 
-    init(_ table: RowTable, _ transaction: StoreWriter) { (self.table, self.transaction) = (table, transaction) }
+    init(_ table: RowTable, _ transaction: StoreWriter, _ mutual: MutualRows? = nil) {
+        (self.table, self.transaction, self.mutual) = (table, transaction, mutual)
+    }
 
     // MARK: One row
 

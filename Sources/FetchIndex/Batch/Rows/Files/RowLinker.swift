@@ -12,6 +12,7 @@ struct RowLinker {
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
     private let owner: NumberOwner
     private let resolvesInFile: Bool
+    private let mutual: MutualRows?
     /// Links to rows that haven't arrived yet, so that the numbers of the linked objects are unknown.
     private var later = WaitingLinks<LaterLinks>()
 
@@ -29,6 +30,7 @@ struct RowLinker {
     init(_ table: RowTable, _ owner: NumberOwner, resolvesInFile: Bool) {
         (self.table, self.owner) = (table, owner)
         self.resolvesInFile = resolvesInFile && !table.columns.isEmpty
+        mutual = table.columns.contains(where: \.isMutual) ? MutualRows() : nil
     }
 
     private var columns: [RelatedColumn] { table.columns }
@@ -36,7 +38,7 @@ struct RowLinker {
     /// Returns the writer of rows in the open transaction; begins a transaction if none is open.
     private func rows(with writer: BatchWriter) throws -> RowWriter {
         if !writer.hasOpenTransaction { for column in columns { column.forget() } }
-        return RowWriter(table, try writer.transaction())
+        return RowWriter(table, try writer.transaction(), mutual)
     }
 
     /// Writes a batch. `done` gets the outcome of each written row; `refused` gets the error that a row's values cause.
@@ -75,6 +77,7 @@ struct RowLinker {
         let (outcome, unmade) = try rows.write(row)
         writer.count(outcome)
         let number = outcome.object.number
+        if outcome.isUnchanged { mutual?.noteUnchanged(outcome.object) }
         forget(number, links.related)
         if resolvesInFile, let name = links.fileNumber { objects[links.giver, default: [:]][name] = number }
         for column in delayed {
@@ -256,12 +259,26 @@ struct RowLinker {
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {
         let unresolved = later.isEmpty ? [] : try linkLater(with: writer, atEnd: isAtEnd)
-        if missing.isEmpty { return unresolved }
+        if missing.isEmpty {
+            if isAtEnd { try removeOmitted(with: writer) }
+            return unresolved
+        }
         let all = missing.removeAll()
         let left = try rows(with: writer).settle(all.map(\.link)) { link in
             if link.isOfUnchanged { writer.countLinkedLater(link.holder.number) }
         }
         for (index, _) in left { missing.append(all[index].link, of: all[index].number, line: all[index].line) }
+        if isAtEnd { try removeOmitted(with: writer) }
         return unresolved + left.map { (all[$0.index].line, $0.reason) }
+    }
+
+    /// Removes the links of relationships that are their own inverses which no row names.
+    private func removeOmitted(with writer: BatchWriter) throws {
+        guard let mutual else { return }
+        let unchanged = mutual.unchanged
+        for omission in mutual.takeOmissions() {
+            let isChanged = try rows(with: writer).removeLink(omission)
+            if isChanged, unchanged.contains(omission.near) { writer.countLinkedLater(omission.near.number) }
+        }
     }
 }
