@@ -56,13 +56,41 @@ import Testing
         #expect(try refusal(full.address()) { $0.slot = "other" }.contains("uses no plugin instead of pgoutput"))
         #expect(try refusal(full.address()) { $0.slot = "a-b" }.contains("a-b is not a valid name of a slot"))
         try full.run("ALTER ROLE reader REPLICATION")
-        #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
+        let grant = "the role reader may not read public.t: GRANT SELECT ON \"public\".\"t\" TO \"reader\""
+        #expect(try refusal(full.address(user: "reader")) == grant)
         // The password is missing.
         try full.run("ALTER ROLE reader PASSWORD 'right'")
         try full.setAccess(
             "host all reader 127.0.0.1/32 scram-sha-256", "host all all 127.0.0.1/32 trust",
             "host replication all 127.0.0.1/32 trust")
         #expect(try refusal(full.address(user: "reader")).contains("password"))
+    }
+
+    /// Rights are looked at before anything is made in the source or the store.
+    @Test func missingRightsAreNamedBeforeAnythingIsMade() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE SCHEMA shop", "CREATE TABLE shop.t(id integer PRIMARY KEY, v text, secret text)")
+        let role = "role_" + UUID().uuidString.prefix(8).lowercased()
+        try connection.execute("CREATE ROLE \(role) LOGIN REPLICATION")
+        let other = Followed(address: followed.address.split(separator: "postgres@").joined(separator: "\(role)@"))
+        func refusal(columns: [String]? = nil) -> SourceError? {
+            #expect(throws: SourceError.self) { try other.follow(["shop.t"]) { $0.tables[0].columns = columns } }
+        }
+        #expect(refusal()?.reason.hasSuffix("GRANT USAGE ON SCHEMA \"shop\" TO \"\(role)\"") ?? false)
+        try connection.execute("GRANT USAGE ON SCHEMA shop TO \(role)")
+        #expect(refusal()?.reason.hasSuffix("GRANT SELECT ON \"shop\".\"t\" TO \"\(role)\"") ?? false)
+        try connection.execute("GRANT SELECT (id, v) ON shop.t TO \(role)")
+        #expect(refusal()?.reason.contains("may not read shop.t") ?? false)
+        let owner = refusal(columns: ["v"])
+        #expect(owner?.reason.contains("does not own shop.t") ?? false)
+        #expect(owner?.remedy == .namePublication)
+        try connection.execute("ALTER TABLE shop.t OWNER TO \(role)")
+        #expect(refusal()?.reason.contains(": GRANT CREATE ON DATABASE ") ?? false)
+        #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
+        #expect(!FileManager.default.fileExists(atPath: other.store))
+        let database = try #require(try connection.value("SELECT current_database()"))
+        try connection.execute("GRANT CREATE ON DATABASE \(database) TO \(role)")
+        try other.follow(["shop.t"])
     }
 
     /// The server's messages are in German, if their translation is installed. Refusals must be recognized by their

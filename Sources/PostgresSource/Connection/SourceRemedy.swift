@@ -16,6 +16,8 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case chooseKey
     /// Follow into another entity or, if `orDrop` isn't nil, drop the entity that it names.
     case chooseEntity(orDrop: String?)
+    /// Name a publication that exists.
+    case namePublication
     /// Give the condition to the store instead of the publication.
     case setCondition
     /// Leave the column out.
@@ -40,6 +42,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .nameSource: "an address and tables are needed"
         case .chooseKey: "a column that is NOT NULL and has a unique index can be the key"
         case .chooseEntity(nil): "another entity must be named"
+        case .namePublication: "a publication that the tables' owner has made can be named"
         case .chooseEntity: "another entity must be named, or this one must be dropped"
         case .setCondition: "the condition must be given to the store instead of the publication"
         case .leaveOut: "the column must be left out"

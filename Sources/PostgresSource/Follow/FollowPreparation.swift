@@ -95,6 +95,8 @@ struct FollowPreparation {
         }
         let (followed, entities) = try SourceTable.followed(tables)
         let container = try Self.open(path, entities)
+        let makesPublication = way == .stream && options.publication == nil
+        try SourceRights(connection).require(tables, makesPublication: makesPublication)
         let identifier = container.storeIdentifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
         let name = "fetchindex_\(identifier ?? "store")"
         source = FollowedSource(

@@ -22,6 +22,7 @@ extension SourceRemedy {
         case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
         case .chooseEntity(let entity?):
             ": name another entity, --table SCHEMA.TABLE=ENTITY, or first drop this one: \(Self.drop(entity))"
+        case .namePublication: "; --publication names one that the tables' owner has made"
         case .setCondition: ": use --where instead"
         case .leaveOut: ": list the other columns with --columns"
         case .storeAsText(let column):
