@@ -279,6 +279,13 @@ public struct Entity: Sendable {
         uniqueConstraints.first { $0.slots == [slot] }
     }
 
+    /// The constraint of attributes that are unique together, or of one that is unique by itself, in whatever order it has
+    /// them; nil for others.
+    package func uniqueConstraint(ofSlots slots: [Int]) -> UniqueConstraint? {
+        let wanted = Set(slots)
+        return uniqueConstraints.first { $0.slots.count == slots.count && Set($0.slots) == wanted }
+    }
+
     /// The names of a constraint's attributes and references, as messages show them.
     package func name(of constraint: UniqueConstraint) -> String {
         constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")

@@ -27,7 +27,7 @@ import Testing
             followed, [], status: 2, "the store follows nothing yet: pass postgres://… and --table")
         try require(
             followed, [source, "--table", "bare"], status: 1,
-            "public.bare has no primary key of one column; --key can name a column that is NOT NULL and has a unique index"
+            "public.bare has no primary key; --key can name columns that are NOT NULL and have a unique index"
         )
         try require(
             followed, [source, "--table", "t"], status: 1,

@@ -117,19 +117,19 @@ import Testing
 
     @Test func tablesThatCannotBeFollowedSayWhy() throws {
         let (address, connection) = try database(
-            "CREATE TABLE public.bare(v integer)", "CREATE TABLE public.pair(a integer, b integer, PRIMARY KEY (a, b))",
+            "CREATE TABLE public.bare(v integer)",
             "CREATE UNLOGGED TABLE public.fast(id integer PRIMARY KEY)", "CREATE VIEW public.seen AS SELECT 1 AS id",
             "CREATE TABLE public.late(id integer UNIQUE DEFERRABLE NOT NULL)",
             "CREATE TABLE public.silent(id integer PRIMARY KEY)", "ALTER TABLE public.silent REPLICA IDENTITY NOTHING",
             "CREATE TABLE public.made(id integer PRIMARY KEY, twice integer GENERATED ALWAYS AS (id * 2) STORED)")
         #expect(try refusal(address, ["nowhere"]) == "the source has no table public.nowhere")
-        #expect(try refusal(address, ["bare"]).contains("has no primary key of one column"))
-        #expect(try refusal(address, ["pair"]).contains("has no primary key of one column"))
+        #expect(try refusal(address, ["bare"]).contains("has no primary key"))
         #expect(try refusal(address, ["fast"]).contains("unlogged"))
         #expect(try refusal(address, ["seen"]) == "public.seen is not a table, so its changes cannot be followed")
         #expect(
-            try refusal(address, ["late"]) { $0.tables[0].key = "id" }.contains("unique index that is not deferrable"))
-        #expect(try refusal(address, ["bare"]) { $0.tables[0].key = "w" } == "public.bare has no column w")
+            try refusal(address, ["late"]) { $0.tables[0].key = ["id"] }.contains("unique index that is not deferrable")
+        )
+        #expect(try refusal(address, ["bare"]) { $0.tables[0].key = ["w"] } == "public.bare has no column w")
         #expect(try refusal(address, ["made"]) { $0.tables[0].columns = ["id", "w"] } == "public.made has no column w")
         #expect(
             try refusal(address, ["made"]) { $0.tables[0].columns = ["id", "twice"] }.contains("computed by the source")

@@ -41,7 +41,7 @@ struct RelatedColumns {
             let relation = request.relations.first { $0.column == name }
             if relation == nil && entity.slot(of: name) != nil { continue }
             let column = try RelatedColumn(
-                name, of: number, by: relation.map { ($0.entity, $0.attribute) },
+                name, of: number, by: relation.map { ($0.entity, [$0.attribute]) },
                 insertsMissing: request.insertsRelated,
                 hint: request.missingObjectHint, in: model)
             guard let column else { continue }

@@ -6,11 +6,11 @@ internal import FetchIndexRecords
 /// The part of a followed source's description that is shown to users. The module that follows the source stores the
 /// description as JSON, with further properties that a restart needs.
 struct SourceFacts: Decodable {
-    struct Table: Decodable {
+    struct Table {
         let schema: String
         let name: String
         let entity: String
-        /// The column whose values identify rows.
+        /// The columns whose values together identify rows, separated by commas.
         let key: String
         let condition: String?
         let isCopied: Bool
@@ -26,6 +26,30 @@ struct SourceFacts: Decodable {
     let consistentFrom: String?
 
     var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }
+}
+
+extension SourceFacts.Table: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case schema
+        case name
+        case entity
+        case key
+        case keys
+        case condition
+        case isCopied
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        schema = try members.decode(String.self, forKey: .schema)
+        name = try members.decode(String.self, forKey: .name)
+        entity = try members.decode(String.self, forKey: .entity)
+        // A key of several columns has a member of its own, so that older programs refuse it.
+        let keys = try members.decodeIfPresent([String].self, forKey: .keys)
+        key = try keys?.joined(separator: ",") ?? members.decode(String.self, forKey: .key)
+        condition = try members.decodeIfPresent(String.self, forKey: .condition)
+        isCopied = try members.decode(Bool.self, forKey: .isCopied)
+    }
 }
 
 extension StoreReader {

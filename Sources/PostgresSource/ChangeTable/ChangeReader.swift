@@ -120,20 +120,22 @@ struct ChangeReader {
         }
     }
 
-    /// Hands out a row for each changed key of a table: the key, then the columns of the table's row with this key,
-    /// which are null if no row with this key meets the condition. `type` is the key's type in SQL.
+    /// Hands out a row for each changed key of a table: the key's values, then the columns of the table's row with this
+    /// key, which are null if no row with this key meets the condition. `types` are the types of the key's columns in SQL.
     func forEachRow(
-        of table: FollowedSource.Table, keyType type: String, _ body: (UnsafeRawBufferPointer) throws -> Void
+        of table: FollowedSource.Table, keyTypes types: [String], _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         let columns = table.columns.map { $0.name.quotedName }
+        let key = types.count == 1 ? ["c.key"] : types.indices.map { "(c.key::text[])[\($0 + 1)]" }
+        let pairs = zip(zip(table.key, key), types).map { "t.\($0.0.quotedName) = \($0.1)::\($1)" }
         let condition = table.condition.map { " WHERE (\($0))" } ?? ""
         try connection.copyOut(
             """
-            COPY (SELECT c.key, \(columns.map { "t." + $0 }.joined(separator: ", "))
+            COPY (SELECT \(key.joined(separator: ", ")), \(columns.map { "t." + $0 }.joined(separator: ", "))
             FROM (SELECT DISTINCT c.key FROM fetchindex.changes c
                 WHERE c.relation = \(table.number) AND c.key IS NOT NULL AND \(Self.unseen(before))) c
             LEFT JOIN (SELECT \(columns.joined(separator: ", ")) FROM \(table.quoted)\(condition)) t
-                ON t.\(table.key.quotedName) = c.key::\(type)) TO STDOUT
+                ON \(pairs.joined(separator: " AND "))) TO STDOUT
             """, body)
     }
 }

@@ -10,9 +10,9 @@
 enum ChangeTable {
     static let channel = "fetchindex"
     private static let trigger = "fetchindex_note"
-    /// The maximum length of a key column's name in bytes: PostgreSQL's limit of 63 less the prefix of the function's
-    /// name.
-    private static let longestKey = 58
+    /// The maximum length of the names of a key's columns in bytes, with commas: PostgreSQL's limit of 63 less the prefix of
+    /// the function's name.
+    private static let longestKey = 56
 
     // MARK: Setup
 
@@ -82,18 +82,20 @@ enum ChangeTable {
     /// the session's settings. They also fire for changes that a subscription applies. If both triggers are correct,
     /// they aren't created again, so that followers don't take them for others.
     private static func triggers(of table: SourceTable) throws -> String {
-        let column = table.key.name
+        let names = table.key.map(\.name)
+        let column = names.joined(separator: ",")
         guard column.utf8.count <= longestKey, !(table.choice.quoted + column).contains("$fetchindex$") else {
             throw SourceError(
                 .refused,
                 "\(table.choice.title).\(column) has a name that the change table cannot use", remedy: .chooseKey)
         }
-        let function = "fetchindex.\("note_\(column)".quotedName)"
+        // A function for several columns has another name than one for a column with commas in its name.
+        let function = "fetchindex.\("note\(names.count == 1 ? "" : "\(names.count)")_\(column)".quotedName)"
         let name = table.choice.quoted
         return """
 
             -- \(table.choice.title.visibleLine), by \(column.visibleLine). To rename that column or change its type, run this again in the same transaction.
-            \(noteKey(column.quotedName, in: function))
+            \(noteKey(names, in: function))
             DO $fetchindex$
             BEGIN
                 IF (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = \(name.quotedText)::regclass AND t.tgenabled = 'A'
@@ -205,10 +207,10 @@ enum ChangeTable {
                 """, ["\(table.number)"], columns: 2
             ).first
             guard let mark = row?[0] else { throw missing(" of \(table.title)") }
-            guard let key = row?[1], key == table.key else {
+            guard let key = row?[1], key == table.keyTitle else {
                 throw SourceError(
                     .refused,
-                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), but the store identifies rows by \(table.key)",
+                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), but the store identifies rows by \(table.keyTitle)",
                     remedy: .makeChangeTable)
             }
             return mark

@@ -82,18 +82,20 @@ extension Follower {
     /// The columns that the model was last compared with.
     private struct KnownColumns {
         var shape: String?
-        /// The SQL types of the tables' keys, by table number.
-        var keyTypes: [UInt32: String] = [:]
+        /// The SQL types of the tables' key columns, by table number.
+        var keyTypes: [UInt32: [String]] = [:]
     }
 
-    private func keyTypes() throws -> [UInt32: String] {
-        var types: [UInt32: String] = [:]
+    private func keyTypes() throws -> [UInt32: [String]] {
+        var types: [UInt32: [String]] = [:]
         for table in source.tables {
-            types[table.number] = try connection.value(
-                """
-                SELECT pg_catalog.format_type(atttypid, -1) FROM pg_catalog.pg_attribute
-                WHERE attrelid = $1::oid AND attname = $2 AND NOT attisdropped
-                """, ["\(table.number)", table.key])
+            types[table.number] = try table.key.compactMap { column in
+                try connection.value(
+                    """
+                    SELECT pg_catalog.format_type(atttypid, -1) FROM pg_catalog.pg_attribute
+                    WHERE attrelid = $1::oid AND attname = $2 AND NOT attisdropped
+                    """, ["\(table.number)", column])
+            }
         }
         return types
     }
@@ -173,22 +175,22 @@ extension Follower {
     }
 
     private func takeRows(
-        of index: Int, _ changes: ChangeReader, _ writer: KeyedRowWriter, _ keyTypes: [UInt32: String],
+        of index: Int, _ changes: ChangeReader, _ writer: KeyedRowWriter, _ keyTypes: [UInt32: [String]],
         isEmptied: Bool
     ) throws {
         let table = source.tables[index]
-        guard let type = keyTypes[table.number] else {
-            throw SourceError(.lost, "\(table.title) has no column \(table.key) any more")
+        guard let types = keyTypes[table.number], types.count == table.key.count else {
+            throw SourceError(.lost, "\(table.title) has no columns \(table.keyTitle) any more")
         }
         // The first column is the changed key, and has no name.
         var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: writer.model)
         var seen = SeenObjects()
         var row = CopiedRow()
-        try changes.forEachRow(of: table, keyType: type) { bytes in
+        try changes.forEachRow(of: table, keyTypes: types) { bytes in
             row.read(bytes)
             try reader.requireWidth(row.fields)
             try row.bytes.withUnsafeBytes { bytes in
-                let noted = try reader.key(row.fields, bytes, at: 0)
+                let noted = try reader.notedKey(row.fields, bytes)
                 guard reader.hasKey(row.fields) else { return try writer.delete(key: noted, reader.table) }
                 let key = try reader.key(row.fields, bytes)
                 // Texts that are equal keys in the source may be different keys in the store.

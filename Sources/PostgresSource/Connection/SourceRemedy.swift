@@ -12,7 +12,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case convert(entity: String, attribute: String, type: String)
     /// Name an address and tables.
     case nameSource
-    /// Choose another key column.
+    /// Choose other key columns.
     case chooseKey
     /// Follow into another entity or, if `orDrop` isn't nil, drop the entity that it names.
     case chooseEntity(orDrop: String?)
@@ -40,7 +40,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .convert(let entity, let attribute, let type):
             "\(entity).\(attribute) must be converted to \(type) before the store follows again"
         case .nameSource: "an address and tables are needed"
-        case .chooseKey: "a column that is NOT NULL and has a unique index can be the key"
+        case .chooseKey: "columns that are NOT NULL and have a unique index can be the key"
         case .chooseEntity(nil): "another entity must be named"
         case .namePublication: "a publication that the tables' owner has made can be named"
         case .chooseEntity: "another entity must be named, or this one must be dropped"

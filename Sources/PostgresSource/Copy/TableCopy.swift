@@ -22,34 +22,38 @@ struct TableCopy {
     private struct Batch {
         var rows = RowBatch()
         /// The last key of a full range, if the batch ends it.
-        var endOfRange: String?
+        var endOfRange: [String]?
         var isLast = false
     }
 
     /// Returns the SQL for the row with a key.
-    static func command(_ table: FollowedSource.Table, ofRow key: Value) -> String {
-        let condition = table.currentCondition.map { " AND (\($0))" } ?? ""
+    static func command(_ table: FollowedSource.Table, ofRow key: [String]) -> String {
+        let conditions =
+            zip(table.key, key).map { "\($0.quotedName) = \($1.quotedText)" }
+            + (table.currentCondition.map { ["(\($0))"] } ?? [])
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) FROM \(table.quoted) "
-            + "WHERE \(table.key.quotedName) = \(ColumnValue.text(of: key).quotedText)\(condition)) TO STDOUT"
+            + "WHERE \(conditions.joined(separator: " AND "))) TO STDOUT"
     }
 
     /// Returns the SQL for a range that begins after a key, or with the first row.
-    static func command(_ table: FollowedSource.Table, after key: String?, limit: Int) -> String {
+    static func command(_ table: FollowedSource.Table, after key: [String]?, limit: Int) -> String {
+        let columns = table.key.map(\.quotedName).joined(separator: ", ")
         let conditions = [
-            table.currentCondition.map { "(\($0))" }, key.map { "\(table.key.quotedName) > \($0.quotedText)" },
+            table.currentCondition.map { "(\($0))" },
+            key.map { "(\(columns)) > (\($0.map(\.quotedText).joined(separator: ", ")))" },
         ]
         .compactMap { $0 }
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) "
             + "FROM \(table.quoted)"
             + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
-            + " ORDER BY \(table.key.quotedName) LIMIT \(limit)) TO STDOUT"
+            + " ORDER BY \(columns) LIMIT \(limit)) TO STDOUT"
     }
 
     /// Copies the ranges that are left. `commit` receives the writer of each range, which it must commit, and the
     /// range's last key, which is nil for the last range, because that range isn't full; `seen` receives the object
     /// number of each row. Both are called on the calling thread.
     func run(
-        seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: String?, _ isLast: Bool) throws -> Void
+        seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: [String]?, _ isLast: Bool) throws -> Void
     ) throws {
         let state = try container.pinnedState()
         let version = state.modelVersion
@@ -86,7 +90,7 @@ struct TableCopy {
 
     /// Reads a range, delivers its batches except the last one, and returns the last one.
     private func readRange(
-        after key: String?, _ reader: inout RowReader, _ deliver: (consuming Batch) throws -> Void
+        after key: [String]?, _ reader: inout RowReader, _ deliver: (consuming Batch) throws -> Void
     ) throws -> Batch {
         var batch = Batch()
         var row = CopiedRow()
@@ -103,7 +107,9 @@ struct TableCopy {
             count += 1
             try row.bytes.withUnsafeBytes { bytes in
                 try reader.append(row.fields, bytes, to: &batch.rows)
-                if count == rangeLength { batch.endOfRange = reader.keyText(row.fields, bytes) }
+                if count == rangeLength {
+                    batch.endOfRange = reader.keyTexts(row.fields, bytes)
+                }
             }
         }
         try batch.rows.sortKeys(of: reader.table)

@@ -4,7 +4,7 @@ package import FetchIndex
 package struct FollowOptions: Sendable {
     /// The source's address, a URI or a list of libpq's parameters; if nil, the stored one.
     package var address: String?
-    /// The tables; if empty, the stored ones.
+    /// The tables; if empty, the stored ones. Those that a store doesn't follow yet are added.
     package var tables: [TableChoice] = []
     /// Whether changes must be read from the change table. If this is false, the stored way is used, or a slot.
     package var usesChangeTable = false

@@ -24,6 +24,7 @@ struct FollowPreparation {
                 .usage, "\(slot) is not a valid name of a slot: names have 1 to 63 characters of a to z, 0 to 9 and _")
         }
         let opened = try Self.opened(path)
+        try Self.requireEntities(of: options, in: opened)
         for name in options.caches {
             guard let opened else { throw StoreError.unknownCache(name) }
             if try opened.pinnedState().request(ofCache: name) == nil { throw try opened.unknownCache(name) }
@@ -94,9 +95,9 @@ struct FollowPreparation {
             try Self.requireLasting(tables, connection, report)
         }
         let (followed, entities) = try SourceTable.followed(tables)
-        let container = try Self.open(path, entities)
         let makesPublication = way == .stream && options.publication == nil
         try SourceRights(connection).require(tables, makesPublication: makesPublication)
+        let container = try Self.open(path, entities)
         let identifier = container.storeIdentifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
         let name = "fetchindex_\(identifier ?? "store")"
         source = FollowedSource(
@@ -215,7 +216,7 @@ struct FollowPreparation {
     /// trigger fires when the outcome changes. PostgreSQL refuses such conditions for an index, so this creates an
     /// index with the condition on an empty temporary table, and rolls back. If the role may not create the table, or
     /// the session may only read, only warns. Publications check their conditions themselves.
-    private static func requireLasting(
+    static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {
         for table in tables {

@@ -84,9 +84,9 @@ extension Follower {
             to: Model(entities: model.entities.map { $0.name == migrated.entity.name ? migrated.entity : $0 }))
         var followed = change.followed
         followed.references = followed.references.compactMap { reference in
-            guard !migrated.removed.contains(reference.column) else { return nil }
+            guard Set(reference.columns).isDisjoint(with: migrated.removed) else { return nil }
             var reference = reference
-            reference.column = change.presentNames[reference.column] ?? reference.column
+            reference.columns = reference.columns.map { change.presentNames[$0] ?? $0 }
             return reference
         }
         // The copy waits until the stream has passed the change. Otherwise older rows of the stream could be written

@@ -47,7 +47,7 @@ extension Follower {
                     JOIN pg_catalog.pg_attribute a ON a.attrelid = r.prrelid AND a.attnum = m.number[1]::integer
                 WHERE p.pubname = $1 AND r.prrelid = $2::oid
                 """, [source.publication, "\(table.number)"], columns: 1)
-            if let column = read.compactMap({ $0[0] }).first(where: { $0 != table.key }) {
+            if let column = read.compactMap({ $0[0] }).first(where: { !table.key.contains($0) }) {
                 throw SourceError(
                     .refused,
                     "the condition of \(table.title) reads \(column), which the source does not send of old rows: "

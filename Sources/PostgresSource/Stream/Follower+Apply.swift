@@ -17,7 +17,7 @@ extension Follower {
                 try write(waiting, session)
                 waiting = []
                 for table in changed {
-                    if let index = try index(of: table) { try followChanges(ofTable: index, table) }
+                    if let index = index(of: table) { try followChanges(ofTable: index, table) }
                 }
             }
             waiting.append(transaction)
@@ -38,7 +38,7 @@ extension Follower {
     /// Details that the description lacks are read from the catalogue, which is affordable because the stream describes
     /// tables rarely.
     private func isFollowed(_ streamed: StreamedTable) throws -> Bool {
-        guard let index = try index(of: streamed) else { return true }
+        guard let index = index(of: streamed) else { return true }
         guard streamed.sendsKey(source.tables[index].key) else { return false }
         return try relevantChange(of: index, streamed) == nil
     }
@@ -89,7 +89,7 @@ extension Follower {
                 // If an update makes a row meet the condition, the row is sent as an insertion, without large values
                 // that the update left unchanged.
                 if row.contains(.unchanged) {
-                    try session.incomplete.append((table, reader.key(row, bytes)))
+                    session.incomplete.append((table, reader.keyTexts(row, bytes)))
                 } else {
                     try writer.insert(reader.row(row, bytes), reader.table)
                 }
@@ -102,7 +102,7 @@ extension Follower {
                 let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
                 // While the store isn't consistent, stored rows may be newer than the streamed ones.
                 if try !writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table) {
-                    session.incomplete.append((table, new.key))
+                    session.incomplete.append((table, reader.keyTexts(row, bytes)))
                 }
             }
         case .delete(let table, let old):
@@ -173,7 +173,7 @@ extension Follower {
         source.consistentFrom = try endOfLog().description
     }
 
-    private func read(_ key: Value, of index: Int, _ writer: KeyedRowWriter) throws {
+    private func read(_ key: [String], of index: Int, _ writer: KeyedRowWriter) throws {
         let table = source.tables[index]
         var reader = try self.reader(of: table, in: writer.model)
         var row = CopiedRow()

@@ -31,7 +31,7 @@ final class StreamSession {
     var ignored: Set<UInt32> = []
     /// The tables and keys of rows that the current transaction sent only in part and that weren't written. These rows
     /// are read from the source.
-    var incomplete: [(table: UInt32, key: Value)] = []
+    var incomplete: [(table: UInt32, key: [String])] = []
     /// The version of the model for which the tables' readers were made. If the model has another version, the readers
     /// are made again.
     var modelVersion: UInt32 = 0

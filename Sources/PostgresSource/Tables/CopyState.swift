@@ -18,8 +18,8 @@ package enum CopyState: Equatable, Sendable {
 
     package enum Copy: Equatable, Sendable {
         /// The first copy, which is committed range by range. It continues after `through`, the key of the last
-        /// committed row as text; if nil, it begins with the first row.
-        case first(through: String?)
+        /// committed row as the texts of its columns; if nil, it begins with the first row.
+        case first(through: [String]?)
         /// A copy over the rows that the store has. At its end, rows that the table no longer has are deleted. Each
         /// attempt begins with the first row, because only an attempt that has read all rows knows which rows are gone.
         case again
@@ -36,7 +36,7 @@ package enum CopyState: Equatable, Sendable {
     package var hasBegun: Bool { if case .due(.first(through: nil), _) = self { false } else { true } }
 
     /// The key after which a copy continues; nil if it begins with the first row.
-    package var key: String? { if case .due(.first(let key), _) = self { key } else { nil } }
+    package var key: [String]? { if case .due(.first(let key), _) = self { key } else { nil } }
 
     /// Whether rows that the table no longer has are deleted at the copy's end.
     package var replaces: Bool { if case .due(.again, _) = self { true } else { false } }
@@ -51,17 +51,18 @@ package enum CopyState: Equatable, Sendable {
     }
 
     /// Sets the key after which a first copy continues: the last key of a range. Does nothing if no first copy is due.
-    package mutating func advance(through key: String?) {
+    package mutating func advance(through key: [String]?) {
         if case .due(.first, let after) = self { self = .due(.first(through: key), after: after) }
     }
 }
 
-// The stored form: four members of the table's JSON. Earlier versions could store `copiedThrough` together with a true
+// The stored form: members of the table's JSON. Earlier versions could store `copiedThrough` together with a true
 // `replaces`; the key is ignored in that case.
 extension CopyState: Codable {
     private enum CodingKeys: String, CodingKey {
         case isCopied
         case copiedThrough
+        case copiedThroughKeys
         case replaces
         case changedUntil
     }
@@ -73,7 +74,9 @@ extension CopyState: Codable {
             self = .copied
             return
         }
-        let key = try members.decodeIfPresent(String.self, forKey: .copiedThrough)
+        let key =
+            try members.decodeIfPresent([String].self, forKey: .copiedThroughKeys)
+            ?? members.decodeIfPresent(String.self, forKey: .copiedThrough).map { [$0] }
         let after = try members.decodeIfPresent(String.self, forKey: .changedUntil).map { text in
             guard let position = LogPosition(text) else {
                 throw DecodingError.dataCorruptedError(
@@ -87,7 +90,11 @@ extension CopyState: Codable {
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(isCopied, forKey: .isCopied)
-        try members.encodeIfPresent(key, forKey: .copiedThrough)
+        if let key, key.count > 1 {
+            try members.encode(key, forKey: .copiedThroughKeys)
+        } else {
+            try members.encodeIfPresent(key?.first, forKey: .copiedThrough)
+        }
         try members.encode(replaces, forKey: .replaces)
         try members.encodeIfPresent(after?.description, forKey: .changedUntil)
     }

@@ -19,7 +19,7 @@ struct EntityChange {
         for column in change.followed.columns {
             try Self.requireOtherName(than: stored.relationships, column.name, table)
             guard let current = change.table.columns.first(where: { $0.number == column.number }) else { continue }
-            let type = try change.table.type(of: current)
+            let type = change.table.type(of: current)
             if let known = attributes.first(where: { $0.name == column.name }) {
                 try Self.requireType(type, of: known, current, table, isSameTable: change.table.number == table.number)
             } else {
@@ -27,8 +27,8 @@ struct EntityChange {
                 attributes.append(AttributeDescription(column.name, type))
             }
         }
-        try Self.requireKey(change.followed.key, in: attributes, table)
-        entity = Self.entity(stored, with: attributes, without: removed)
+        entity = Self.entity(stored, with: attributes, without: removed, change.presentNames)
+        try Self.requireKey(change.followed.key, in: entity, table)
     }
 
     /// The attributes that stay, under their present names.
@@ -44,11 +44,14 @@ struct EntityChange {
     }
 
     private static func entity(
-        _ stored: Entity, with attributes: [AttributeDescription], without removed: [String]
+        _ stored: Entity, with attributes: [AttributeDescription], without removed: [String],
+        _ presentNames: [String: String]
     ) -> Entity {
         Entity(
             stored.name, attributes, relationships: stored.relationships,
-            unique: stored.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) },
+            unique: stored.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }.map { names in
+                names.map { presentNames[$0] ?? $0 }
+            },
             removed: removed.filter { name in !attributes.contains { $0.name == name } },
             superentity: stored.superentity,
             isAbstract: stored.isAbstract)
@@ -76,12 +79,12 @@ struct EntityChange {
             remedy: .startAnew(entity: table.entity))
     }
 
-    private static func requireKey(
-        _ key: String, in attributes: [AttributeDescription], _ table: FollowedSource.Table
-    ) throws {
-        guard !attributes.contains(where: { $0.name == key && $0.isUnique }) else { return }
+    private static func requireKey(_ key: [String], in entity: Entity, _ table: FollowedSource.Table) throws {
+        let slots = key.compactMap { entity.slot(of: $0) }
+        guard slots.count < key.count || entity.uniqueConstraint(ofSlots: slots) == nil else { return }
         throw SourceError(
-            .refused, "\(table.title).\(key), which identifies rows, has the name of another column now",
+            .refused,
+            "\(table.title).\(key.joined(separator: ",")), which identifies rows, has the name of another column now",
             remedy: .startAnew(entity: table.entity))
     }
 

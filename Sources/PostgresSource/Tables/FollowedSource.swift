@@ -27,13 +27,14 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     }
 
     /// A foreign key that is stored as a relationship.
-    package struct Reference: Codable, Equatable, Sendable {
-        package var column: String
+    package struct Reference: Equatable, Sendable {
+        /// The columns, in the order of the key columns of the other entity's table.
+        package var columns: [String]
         package var relationship: String
         package var entity: String
 
-        package init(column: String, relationship: String, entity: String) {
-            (self.column, self.relationship, self.entity) = (column, relationship, entity)
+        package init(columns: [String], relationship: String, entity: String) {
+            (self.columns, self.relationship, self.entity) = (columns, relationship, entity)
         }
     }
 
@@ -79,4 +80,33 @@ package struct FollowedSource: Codable, Equatable, Sendable {
 
     package var isCopied: Bool { tables.allSatisfy(\.copy.isCopied) }
     package var isConsistent: Bool { consistentFrom == nil && isCopied }
+}
+
+extension FollowedSource.Reference: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case column
+        case columns
+        case relationship
+        case entity
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            columns: try members.decodeIfPresent([String].self, forKey: .columns)
+                ?? [members.decode(String.self, forKey: .column)],
+            relationship: try members.decode(String.self, forKey: .relationship),
+            entity: try members.decode(String.self, forKey: .entity))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        if columns.count == 1 {
+            try members.encode(columns[0], forKey: .column)
+        } else {
+            try members.encode(columns, forKey: .columns)
+        }
+        try members.encode(relationship, forKey: .relationship)
+        try members.encode(entity, forKey: .entity)
+    }
 }

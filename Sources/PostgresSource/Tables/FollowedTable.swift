@@ -8,8 +8,8 @@ extension FollowedSource {
         /// The number of the table's file, which changes when the source rewrites the whole table.
         package var file: UInt32
         package var entity: String
-        /// The column whose values identify rows.
-        package var key: String
+        /// The columns whose values together identify rows.
+        package var key: [String]
         package var columns: [Column]
         /// Whether columns that are added to the table are followed, too.
         package var followsNewColumns: Bool
@@ -27,9 +27,12 @@ extension FollowedSource {
         package var title: String { "\(schema).\(name)" }
         package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
         package var currentCondition: String? { filter ?? condition }
+        /// The names of the key's columns, for messages and as the argument of the change table's triggers.
+        package var keyTitle: String { key.joined(separator: ",") }
 
         package init(
-            schema: String, name: String, number: UInt32, file: UInt32, entity: String, key: String, columns: [Column],
+            schema: String, name: String, number: UInt32, file: UInt32, entity: String, key: [String],
+            columns: [Column],
             followsNewColumns: Bool, asText: [String] = [], condition: String? = nil
         ) {
             (self.number, self.file) = (number, file)
@@ -50,6 +53,7 @@ extension FollowedSource.Table: Codable {
         case key
         case columns
         case followsNewColumns
+        case keys
         case asText
         case condition
         case filter
@@ -65,7 +69,8 @@ extension FollowedSource.Table: Codable {
             number: try members.decode(UInt32.self, forKey: .number),
             file: try members.decode(UInt32.self, forKey: .file),
             entity: try members.decode(String.self, forKey: .entity),
-            key: try members.decode(String.self, forKey: .key),
+            key: try members.decodeIfPresent([String].self, forKey: .keys)
+                ?? [members.decode(String.self, forKey: .key)],
             columns: try members.decode([FollowedSource.Column].self, forKey: .columns),
             followsNewColumns: try members.decode(Bool.self, forKey: .followsNewColumns),
             asText: try members.decode([String].self, forKey: .asText),
@@ -83,7 +88,12 @@ extension FollowedSource.Table: Codable {
         try members.encode(number, forKey: .number)
         try members.encode(file, forKey: .file)
         try members.encode(entity, forKey: .entity)
-        try members.encode(key, forKey: .key)
+        // A key of several columns has a member of its own, so that older programs refuse it.
+        if key.count == 1 {
+            try members.encode(key[0], forKey: .key)
+        } else {
+            try members.encode(key, forKey: .keys)
+        }
         try members.encode(columns, forKey: .columns)
         try members.encode(followsNewColumns, forKey: .followsNewColumns)
         try members.encode(asText, forKey: .asText)

@@ -35,11 +35,13 @@ struct RememberedTable {
     /// Returns what the user chose for the table, such as key, columns and condition, with the present names of
     /// columns. Throws `SourceError` if the key was dropped.
     func choice() throws -> TableChoice {
-        guard let key = presentName(table.key) else {
-            throw SourceError(.refused, "\(table.title) has lost its column \(table.key), which identifies its rows")
-        }
         var choice = TableChoice(table)
-        choice.key = key
+        choice.key = try table.key.map { name in
+            guard let present = presentName(name) else {
+                throw SourceError(.refused, "\(table.title) has lost its column \(name), which identifies its rows")
+            }
+            return present
+        }
         choice.columns = choice.columns.map { $0.compactMap(presentName) }
         choice.asText = choice.asText.map { presentName($0) ?? $0 }.filter { name in
             columns.contains { $0.name == name }

@@ -11,7 +11,10 @@ package struct RowReader {
     private let columns: [(name: String, type: ValueType)?]
     /// For each slot of the entity, the index of its value in a row; nil if rows lack the value.
     private let places: [Int?]
-    private let keyPlace: Int
+    /// The indexes of the key's values in a row, in the order of the table's key slots.
+    private let keyPlaces: [Int]
+    /// The same indexes in the order of the followed table's key columns.
+    private let keyColumnPlaces: [Int]
     /// The slots that rows lack: a stored object keeps its values in these slots.
     private let otherSlots: Set<Int>
     private let form: RowForm
@@ -26,16 +29,18 @@ package struct RowReader {
         let references = followed.references.compactMap { reference in
             source?.tables.first { $0.entity == reference.entity }.map { other in
                 (
-                    attribute: reference.column, relationship: reference.relationship, entity: other.entity,
+                    attributes: reference.columns, relationship: reference.relationship, entity: other.entity,
                     key: other.key
                 )
             }
         }
         guard let table = try RowTable(followed.entity, key: followed.key, references: references, in: model),
-            let keyPlace = names.firstIndex(where: { table.isKey($0) })
+            let keyPlaces = Self.places(of: table.keySlots, names, table.entity),
+            let columnPlaces = Self.places(
+                of: followed.key.map { table.entity.slot(of: $0) ?? -1 }, names, table.entity)
         else {
             throw SourceError(
-                .refused, "\(followed.entity).\(followed.key) is not unique, or is missing in rows")
+                .refused, "\(followed.entity).\(followed.keyTitle) is not unique, or is missing in rows")
         }
         let entity = table.entity
         let known = Set(followed.columns.map(\.name))
@@ -64,6 +69,12 @@ package struct RowReader {
     package func requireWidth(_ row: [StreamedValue]) throws {
         guard row.count == columns.count else {
             throw StreamMessage.Malformed(
+    /// The indexes of slots' columns among names, which may be former ones; nil if one is missing.
+    private static func places(of slots: [Int], _ names: [String], _ entity: Entity) -> [Int]? {
+        let places = slots.compactMap { slot in names.firstIndex { entity.slot(of: $0) == slot } }
+        return places.isEmpty || places.count < slots.count ? nil : places
+    }
+
                 "a row of \(title) has \(row.count) values instead of \(columns.count)")
         }
     }
@@ -100,6 +111,8 @@ package struct RowReader {
         try build(row, bytes)
         return builder.finish()
     }
+                if ColumnValue.append(text, as: type, to: &builder) { continue }
+                builder.append(try replacement(for: text, at: place, type, row, bytes))
 
     /// Returns a row for the store. Throws `SourceError` for a value that can't be stored.
     mutating func row(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> KeyedRow {
@@ -108,12 +121,25 @@ package struct RowReader {
             key: key, record: try record(row, bytes), keeping: keptSlots(row), isPartial: row.contains(.unchanged))
     }
 
-    func hasKey(_ row: [StreamedValue]) -> Bool { row[keyPlace] != .null }
+    func hasKey(_ row: [StreamedValue]) -> Bool { keyPlaces.allSatisfy { row[$0] != .null } }
 
-    /// Returns the key of a row or, if `place` isn't nil, the value at this index, read as the key's type. Throws
-    /// `SourceError` if the value is null, wasn't sent, or isn't of the type.
-    package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, at place: Int? = nil) throws -> Value {
-        guard case .text(let range) = row[place ?? keyPlace], let column = columns[keyPlace] else {
+    /// Returns the key of a row. Throws `SourceError` if one of its values is null, wasn't sent, or isn't of its column's
+    /// type.
+    package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [Value] {
+        try keyPlaces.map { try keyValue(row, bytes, $0, of: $0) }
+    }
+
+    /// Returns the key that the values at the beginning of a row make, in the order of the followed table's key columns.
+    func notedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [Value] {
+        try keyPlaces.map { place in
+            try keyValue(row, bytes, keyColumnPlaces.firstIndex(of: place) ?? 0, of: place)
+        }
+    }
+
+    private func keyValue(
+        _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ place: Int, of keyPlace: Int
+    ) throws -> Value {
+        guard case .text(let range) = row[place], let column = columns[keyPlace] else {
             throw SourceError(
                 .lost,
                 "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY may have "
@@ -126,10 +152,18 @@ package struct RowReader {
         return value
     }
 
-    /// Returns the key of a row as the source's text; empty if the row has no key.
-    package func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
-        guard case .text(let range) = row[keyPlace] else { return "" }
-        return String(decoding: bytes[range], as: UTF8.self)
+    /// Returns the source's texts of the key's columns, in the order of the followed table's key columns; empty texts for
+    /// values that the row lacks.
+    func keyTexts(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> [String] {
+        keyColumnPlaces.map { place in
+            guard case .text(let range) = row[place] else { return "" }
+            return String(decoding: bytes[range], as: UTF8.self)
+        }
+    }
+
+    /// Returns the key of a row as messages show it.
+    private func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
+        keyTexts(row, bytes).joined(separator: ", ")
     }
 
     private func unstorable(

@@ -2,43 +2,52 @@ internal import FetchIndexModels
 
 // Foreign keys between followed tables, which become relationships.
 extension SourceTable {
-    /// A foreign key of one column, which refers to the column `key` of a table.
+    /// A foreign key, which refers to the columns `key` of a table.
     struct Reference {
-        let column: String
+        let columns: [String]
         let schema: String
         let table: String
-        let key: String
+        let key: [String]
+
+        /// The columns in the order of the other table's key columns, which are those of `key` in any order.
+        func columns(naming key: [String]) -> [String] {
+            key.compactMap { name in self.key.firstIndex(of: name).map { columns[$0] } }
+        }
     }
 
     static func references(ofTable number: String, _ connection: Connection) throws -> [Reference] {
         try connection.execute(
             """
-            SELECT a.attname, n.nspname, c.relname, f.attname
+            SELECT pg_catalog.string_agg(a.attname, E'\\x1f' ORDER BY p.place), n.nspname, c.relname,
+                pg_catalog.string_agg(f.attname, E'\\x1f' ORDER BY p.place)
             FROM pg_catalog.pg_constraint k
-                JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+                CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS p(own, other, place)
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = p.own
                 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                JOIN pg_catalog.pg_attribute f ON f.attrelid = k.confrelid AND f.attnum = k.confkey[1]
-            WHERE k.conrelid = $1::oid AND k.contype = 'f' AND k.convalidated AND pg_catalog.cardinality(k.conkey) = 1
-            ORDER BY a.attnum, k.conname
+                JOIN pg_catalog.pg_attribute f ON f.attrelid = k.confrelid AND f.attnum = p.other
+            WHERE k.conrelid = $1::oid AND k.contype = 'f' AND k.convalidated
+            GROUP BY k.oid, k.conname, n.nspname, c.relname ORDER BY pg_catalog.min(a.attnum), k.conname
             """, [number], columns: 4
-        ).map { Reference(column: $0[0] ?? "", schema: $0[1] ?? "", table: $0[2] ?? "", key: $0[3] ?? "") }
+        ).map { Reference(columns: names($0[0]), schema: $0[1] ?? "", table: $0[2] ?? "", key: names($0[3])) }
     }
 
-    /// Returns the table that a foreign key refers to, if that table is followed without a condition and its key is the
-    /// column that the foreign key refers to; otherwise nil.
+    /// Returns the table that a foreign key refers to, if that table is followed without a condition and the foreign
+    /// key refers to its key; otherwise nil.
     private func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
         tables.first {
-            $0.choice.schema == reference.schema && $0.choice.name == reference.table && $0.key.name == reference.key
+            $0.choice.schema == reference.schema && $0.choice.name == reference.table
+                && $0.key.count == reference.key.count && Set($0.key.map(\.name)) == Set(reference.key)
                 && $0.choice.condition == nil
         }
     }
 
     /// Returns a name for the relationship of a foreign key, the first of these that isn't taken: `author` for a column
-    /// author_id; the other entity's name, with a small first letter; the column's name with `_object`. If all are
-    /// taken, the column's name with `_object_`.
-    private func name(_ column: String, _ entity: String, besides taken: Set<String>) -> String {
+    /// author_id; the other entity's name, with a small first letter; the columns' names with `_object`. If all are taken,
+    /// the columns' names with `_object_`.
+    private func name(_ columns: [String], _ entity: String, besides taken: Set<String>) -> String {
         let plain = entity.prefix(1).lowercased() + entity.dropFirst()
-        let stem = column.hasSuffix("_id") ? String(column.dropLast(3)) : plain
+        let column = columns.joined(separator: "_")
+        let stem = columns.count == 1 && column.hasSuffix("_id") ? String(column.dropLast(3)) : plain
         return [stem, plain, column + "_object"].first { !$0.isEmpty && !taken.contains($0) } ?? column + "_object_"
     }
 
@@ -50,15 +59,18 @@ extension SourceTable {
         var taken = Dictionary(followed.map { ($0.entity, Set($0.columns.map(\.name))) }) { first, _ in first }
         for (index, table) in tables.enumerated() {
             let entity = followed[index].entity
-            var columns: Set<String> = []
+            var columns: Set<[String]> = []
             for reference in table.references
-            where followed[index].columns.contains(where: { $0.name == reference.column }) {
-                guard let other = table.destination(reference, among: tables), columns.insert(reference.column).inserted
+            where reference.columns.allSatisfy({ name in followed[index].columns.contains { $0.name == name } }) {
+                guard let other = table.destination(reference, among: tables),
+                    columns.insert(reference.columns).inserted
                 else { continue }
-                let name = table.name(reference.column, other.choice.entity, besides: taken[entity] ?? [])
+                let name = table.name(reference.columns, other.choice.entity, besides: taken[entity] ?? [])
                 taken[entity, default: []].insert(name)
                 let plural = entity.prefix(1).lowercased() + entity.dropFirst() + "s"
-                let names = [plural, "\(plural)_by_\(name)", "\(plural)_by_\(reference.column)"]
+                let names = [
+                    plural, "\(plural)_by_\(name)", "\(plural)_by_\(reference.columns.joined(separator: "_"))",
+                ]
                 let inverse = names.first { !(taken[other.choice.entity] ?? []).contains($0) } ?? names[2] + "_"
                 taken[other.choice.entity, default: []].insert(inverse)
                 relationships[entity, default: []].append(
@@ -66,12 +78,16 @@ extension SourceTable {
                 relationships[other.choice.entity, default: []].append(
                     RelationshipDescription(inverse, toMany: entity, inverse: name))
                 followed[index].references.append(
-                    FollowedSource.Reference(column: reference.column, relationship: name, entity: other.choice.entity))
+                    FollowedSource.Reference(
+                        columns: reference.columns(naming: other.key.map(\.name)), relationship: name,
+                        entity: other.choice.entity))
             }
         }
         let entities = try tables.map { table in
             let entity = try table.entity()
-            return Entity(entity.name, entity.attributes, relationships: relationships[entity.name] ?? [])
+            return Entity(
+                entity.name, entity.attributes, relationships: relationships[entity.name] ?? [],
+                unique: entity.uniqueAttributes)
         }
         return (followed, entities)
     }

@@ -31,7 +31,8 @@ struct SourceTable {
     let file: UInt32
     let width: Int
     let columns: [Column]
-    let key: Column
+    /// The columns whose values together identify rows.
+    let key: [Column]
     let references: [Reference]
 
     /// Reads a table from the catalogue, and checks its kind and its key. `followedColumns` checks its columns, and
@@ -109,12 +110,12 @@ struct SourceTable {
                             WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0
                         UNION ALL SELECT t.oid || ':' || t.typrelid || '*' || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute f
                             WHERE f.attrelid = t.typrelid AND f.attnum > 0) WHERE t.typtype = 'c') l(label)
-                    WHERE p.whole = a.atttypid)
+                    WHERE p.whole = a.atttypid), t.typelem
             FROM pg_catalog.pg_attribute a JOIN base b ON b.type = a.atttypid
                 JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
                 JOIN pg_catalog.pg_type d ON d.oid = a.atttypid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
             WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-            """, [number], columns: 12
+            """, [number], columns: 13
         ).map { row in
             Column(
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
@@ -124,24 +125,6 @@ struct SourceTable {
                 hasOwnOrder: row[9] == "t", mark: UInt32(row[10] ?? "") ?? 0,
                 labels: row[11]?.split(separator: "\u{1F}").map(String.init) ?? [])
         }
-    }
-
-    /// A unique index of one column that identifies rows: it is checked immediately, has all rows, and has no nulls.
-    private struct Key {
-        let column: String
-        let isPrimary: Bool
-        let isIdentity: Bool
-    }
-
-    private static func keys(ofTable number: String, _ connection: Connection) throws -> [Key] {
-        try connection.execute(
-            """
-            SELECT a.attname, i.indisprimary, i.indisreplident
-            FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-            WHERE i.indrelid = $1::oid AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indnkeyatts = 1
-                AND i.indpred IS NULL AND i.indexprs IS NULL AND a.attnotnull
-            """, [number], columns: 3
-        ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
     }
 
     /// Checks that the condition is valid, contains no other command, and by its plan reads only the row that it is
@@ -156,60 +139,11 @@ struct SourceTable {
             // If a condition read other rows, a change of another row could change whether this row meets it, and the
             // source wouldn't send that.
             guard plan.split(separator: "\"Relation Name\"").count <= 2, !plan.contains("\"Subplan Name\"") else {
-                throw SourceError(.refused, "it reads more than the row")
+                throw SourceError(.refused, "it reads other rows or tables, whose changes would not be noticed")
             }
         } catch let error as SourceError where error.kind == .refused {
             throw SourceError(.usage, "the condition \(condition) of \(choice.title) is not valid: \(error)")
         }
-    }
-
-    private static func key(_ choice: TableChoice, _ keys: [Key], _ columns: [Column]) throws -> Column {
-        let title = choice.title
-        guard let name = choice.key ?? keys.first(where: \.isPrimary)?.column else {
-            throw SourceError(
-                .refused,
-                "\(title) has no primary key of one column", remedy: .chooseKey)
-        }
-        guard let column = columns.first(where: { $0.name == name }) else {
-            throw SourceError(.usage, "\(title) has no column \(name)")
-        }
-        guard column.hasOwnOrder else {
-            throw SourceError(
-                .refused,
-                "\(name) cannot be the key of \(title): values of the type \(column.typeName) may be compared by an extension's rules"
-            )
-        }
-        guard keys.contains(where: { $0.column == name }) else {
-            throw SourceError(
-                .refused,
-                "\(name) cannot be the key of \(title): it needs to be NOT NULL and to have a unique index that is not deferrable: "
-                    + "ALTER TABLE \(choice.quoted) ADD UNIQUE (\(name.quotedName))")
-        }
-        return column
-    }
-
-    /// Checks that the source sends the old key of rows that are deleted or whose key changes.
-    private static func requireIdentity(
-        _ kind: String?, _ number: String, _ keys: [Key], key: String, _ choice: TableChoice, _ connection: Connection
-    ) throws {
-        switch kind {
-        case "f": return
-        case "d" where keys.contains { $0.isPrimary && $0.column == key }: return
-        case "i" where keys.contains { $0.isIdentity && $0.column == key }: return
-        default: break
-        }
-        let index = try connection.value(
-            """
-            SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-            WHERE i.indrelid = $1::oid AND a.attname = $2 AND i.indisunique AND i.indimmediate AND i.indnkeyatts = 1
-                AND i.indpred IS NULL AND i.indexprs IS NULL
-            """, [number, key])
-        let command = index.map { "USING INDEX \($0.quotedName)" } ?? "FULL"
-        throw SourceError(
-            .refused,
-            "the source does not send the \(key) of deleted rows of \(choice.title): "
-                + "ALTER TABLE \(choice.quoted) REPLICA IDENTITY \(command)")
     }
 
     /// Returns the columns to follow. Throws `SourceError` for a column that can't be followed.
@@ -218,7 +152,7 @@ struct SourceTable {
             throw SourceError(.usage, "\(choice.title) has no column \(name)")
         }
         let chosen = columns.filter { column in
-            column.name == key.name || choice.columns.map { $0.contains(column.name) } ?? !column.isGenerated
+            isKey(column) || choice.columns.map { $0.contains(column.name) } ?? !column.isGenerated
         }
         for column in chosen {
             if column.isGenerated {
@@ -228,7 +162,6 @@ struct SourceTable {
                     remedy: .leaveOut
                 )
             }
-            _ = try type(of: column)
         }
         return chosen
     }
@@ -250,7 +183,7 @@ struct SourceTable {
     func followed() throws -> FollowedSource.Table {
         var table = FollowedSource.Table(
             schema: choice.schema, name: choice.name, number: number, file: file, entity: choice.entity,
-            key: key.name,
+            key: key.map(\.name),
             columns: try followedColumns().map {
                 FollowedSource.Column(
                     name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier, mark: $0.mark,
@@ -267,8 +200,12 @@ struct SourceTable {
         Entity(
             choice.entity,
             try followedColumns().map { column in
-                let isKey = column.name == key.name
-                return AttributeDescription(column.name, try type(of: column), isOptional: !isKey, isUnique: isKey)
-            })
+                AttributeDescription(
+                    column.name, type(of: column), isOptional: !isKey(column),
+                    isUnique: isKey(column) && key.count == 1)
+            },
+            unique: key.count == 1 ? [] : [key.map(\.name)])
     }
 }
+
+    private func isKey(_ column: Column) -> Bool { key.contains { $0.name == column.name } }

@@ -70,8 +70,10 @@ struct TableChange {
 }
 
 extension StreamedTable {
-    /// Whether the source sends a column's old value for deleted rows and for rows whose key changes.
-    func sendsKey(_ name: String) -> Bool { columns.contains { $0.isIdentity && $0.name == name } }
+    /// Whether the source sends the old values of these columns for deleted rows and for rows whose key changes.
+    func sendsKey(_ names: [String]) -> Bool {
+        names.allSatisfy { name in columns.contains { $0.isIdentity && $0.name == name } }
+    }
 
     /// Whether the stream describes each column of a followed table with the name and the type that the catalogue has.
     fileprivate func describes(_ table: FollowedSource.Table) -> Bool {

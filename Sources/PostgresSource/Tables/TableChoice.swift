@@ -3,8 +3,8 @@ package struct TableChoice: Sendable {
     package var schema: String
     package var name: String
     package var entity: String
-    /// The key column; if nil, the primary key.
-    package var key: String?
+    /// The columns whose values together identify rows; if nil, the primary key.
+    package var key: [String]?
     package var condition: String?
     /// The followed columns, to which the key is added; if nil, all columns that the source doesn't compute, including
     /// those that are added later.
@@ -13,7 +13,7 @@ package struct TableChoice: Sendable {
     package var asText: [String] = []
 
     init(
-        schema: String, name: String, entity: String, key: String?, condition: String?, columns: [String]?,
+        schema: String, name: String, entity: String, key: [String]?, condition: String?, columns: [String]?,
         asText: [String]
     ) {
         (self.schema, self.name, self.entity, self.key) = (schema, name, entity, key)
@@ -75,9 +75,10 @@ package struct TableChoice: Sendable {
     /// Whether a followed table is what this choice asks for. Members that the choice leaves nil or empty aren't
     /// compared.
     func matches(_ table: FollowedSource.Table) -> Bool {
-        table.schema == schema && table.name == name && table.entity == entity && key.map { $0 == table.key } ?? true
+        table.schema == schema && table.name == name && table.entity == entity
+            && key.map { Set($0) == Set(table.key) } ?? true
             && condition.map { $0 == table.condition } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))
-            && columns.map { !table.followsNewColumns && Set($0 + [table.key]) == Set(table.columns.map(\.name)) }
+            && columns.map { !table.followsNewColumns && Set($0 + table.key) == Set(table.columns.map(\.name)) }
                 ?? true
     }
 

@@ -36,12 +36,14 @@ struct FollowTool: ParsableCommand {
     var table: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[ENTITY:]COLUMN that identifies rows: NOT NULL, with a unique index. By default, the primary key.")
+        help:
+            "[ENTITY:]COLUMN,… that together identify rows: NOT NULL, with a unique index. By default, the primary key."
+    )
     var key: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed. Needs PostgreSQL 15 or later, or --change-table."
+            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed, or all of several. Needs PostgreSQL 15 or later, or --change-table."
     )
     var `where`: [String] = []
     @Option(
@@ -141,8 +143,10 @@ struct FollowTool: ParsableCommand {
             }
         }
         func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
-        try forEach("--key", key) { $0.key = $1 }
-        try forEach("--where", `where`) { $0.condition = $1 }
+        try forEach("--key", key) { $0.key = names($1) }
+        try forEach("--where", `where`) { choice, text in
+            choice.condition = choice.condition.map { "(\($0)) AND (\(text))" } ?? text
+        }
         try forEach("--columns", columns) { $0.columns = names($1) }
         try forEach("--text", text) { $0.asText = names($1) }
         return choices

@@ -18,7 +18,7 @@ extension SourceRemedy {
         case .convert(let entity, let attribute, let type):
             ": `fetchindex model migrate STORE --entity \(entity) --change \(attribute):\(type)` converts it; follow again after that"
         case .nameSource: ": pass postgres://… and --table"
-        case .chooseKey: "; --key can name a column that is NOT NULL and has a unique index"
+        case .chooseKey: "; --key can name columns that are NOT NULL and have a unique index"
         case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
         case .chooseEntity(let entity?):
             ": name another entity, --table SCHEMA.TABLE=ENTITY, or first drop this one: \(Self.drop(entity))"

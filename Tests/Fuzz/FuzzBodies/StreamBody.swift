@@ -9,7 +9,7 @@ import FetchIndexValues
 ///     what 1 | (length 2 | message)...      what: messages of the stream if even, rows of a copy if odd
 enum StreamBody {
     private static let table = FollowedSource.Table(
-        schema: "public", name: "t", number: 1, file: 1, entity: "T", key: "k",
+        schema: "public", name: "t", number: 1, file: 1, entity: "T", key: ["k"],
         columns: ["k", "i", "d", "m", "b", "u", "r"].map { FollowedSource.Column(name: $0, number: 0, type: 0) },
         followsNewColumns: false)
     private static let model = Model(entities: [

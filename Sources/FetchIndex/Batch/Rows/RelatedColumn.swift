@@ -29,25 +29,25 @@ package final class RelatedColumn {
     let isOrderedHere: Bool
     /// The entity of the related objects, which may also be of its subentities.
     package let destination: Int
-    let key: (attribute: String, constraint: UniqueConstraint)?
-    /// The attribute, if the column is a foreign key.
-    private let attribute: (slot: Int, type: ValueType)?
+    /// The attributes whose values name related objects, and their constraint.
+    let key: (attributes: String, constraint: UniqueConstraint)?
+    /// The attributes of the foreign key, if the column is one, in the order of the constraint's attributes.
+    private let attributes: [(slot: Int, type: ValueType)]
     private let insertsMissing: Bool
     private let hint: String
     private var known: [Value: RecordKey] = [:]
     private static let mostKnown = 1 << 18
 
-    /// Returns nil if the entity has no relationship of the name. `key` is the related entity and the unique attribute
-    /// whose values name related objects; if nil, fields contain object numbers. `foreignKey` is the slot of the
-    /// attribute that contains the values; if nil, rows have the values beside their records. `hint` ends the message
-    /// about a missing object.
+    /// Returns nil if the entity has no relationship of the name. `key` is the related entity and the attributes whose
+    /// unique values name related objects; if nil, fields contain object numbers. `foreignKey` has the slots of the
+    /// attributes that contain the values, in the same order; if it's empty, rows have the value of a single attribute
+    /// beside their records. `hint` ends the message about a missing object.
     package init?(
-        _ name: String, of number: Int, by key: (entity: String, attribute: String)? = nil, foreignKey: Int? = nil,
+        _ name: String, of number: Int, by key: (entity: String, attributes: [String])? = nil, foreignKey: [Int] = [],
         insertsMissing: Bool = false, hint: String = "", in model: Model
     ) throws {
         let entity = model.entities[number]
         guard let stored = entity.relationship(named: name) else { return nil }
-        attribute = foreignKey.map { ($0, entity.type(at: $0)) }
         let description = stored.description
         relationship = description.name
         (self.insertsMissing, self.hint) = (insertsMissing, hint)
@@ -75,7 +75,7 @@ package final class RelatedColumn {
                     + "use that relationship instead")
         }
         guard let key else {
-            (keyType, self.key) = (nil, nil)
+            (keyType, self.key, attributes) = (nil, nil, [])
             return
         }
         let related = model.entities[destination]
@@ -83,25 +83,30 @@ package final class RelatedColumn {
             throw RequestError.wrongType(
                 "\(entity.name).\(name) leads to \(description.destination), not to \(related.name)")
         }
-        let slot = try related.requireSlot(of: key.attribute)
-        guard let constraint = related.uniqueConstraint(ofSlot: slot) else {
-            throw RequestError.wrongType("\(related.name).\(key.attribute) is not unique, so it cannot name objects")
+        let slots = try key.attributes.map { try related.requireSlot(of: $0) }
+        guard let constraint = related.uniqueConstraint(ofSlots: slots) else {
+            let names = key.attributes.joined(separator: ", ")
+            throw RequestError.wrongType("\(related.name).\(names) is not unique, so it cannot name objects")
         }
-        keyType = related.type(at: slot)
-        self.key = (related.attribute(at: slot).name, constraint)
+        keyType = related.type(at: slots[0])
+        self.key = (related.name(of: constraint), constraint)
+        attributes = constraint.slots.compactMap { slot in
+            guard let place = slots.firstIndex(of: slot), place < foreignKey.count else { return nil }
+            return (foreignKey[place], entity.type(at: foreignKey[place]))
+        }
     }
 
     /// Whether each field names one object by a unique attribute, several rows may name the same object, the inverse
     /// relationship isn't ordered, and rows can't name other rows.
     var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
+    /// Whether the relationship is its own inverse.
+    var isMutual: Bool { reference.isSymmetric || join?.far.isSymmetric ?? false }
     /// For a to-one relationship, the two slots of the reference: one has the related object's key, the other one the
     /// position of the row's object among the objects of the inverse relationship.
     var slots: Set<Int> { [reference.slot, reference.position] }
 
     /// Forgets the objects that were found by their values. Must be called between transactions, because another writer
-    /// Whether the relationship is its own inverse.
-    var isMutual: Bool { reference.isSymmetric || join?.far.isSymmetric ?? false }
     /// may delete such an object.
     func forget() { known = [:] }
 
@@ -112,16 +117,25 @@ package final class RelatedColumn {
         insertedCount = count
     }
 
-    /// The value of the foreign key in a record; nil if the column isn't a foreign key.
-    func foreignKey(in record: RawSpan, of entity: Entity) throws -> Value? {
-        guard let attribute else { return nil }
-        return try RecordView(record, of: entity).value(at: attribute.slot, as: attribute.type)
+    /// Whether the column is a foreign key in the rows' records.
+    var isForeignKey: Bool { !attributes.isEmpty }
+
+    /// The values of the foreign key in a record; nil if one of them is null, so that the record names no object.
+    func foreignKey(in record: RawSpan, of entity: Entity) throws -> [Value]? {
+        let view = try RecordView(record, of: entity)
+        var values: [Value] = []
+        for attribute in attributes {
+            let value = try view.value(at: attribute.slot, as: attribute.type)
+            if value.isNull { return nil }
+            values.append(value)
+        }
+        return values
     }
 
-    /// Finds the object that a value names. Returns nil if the value is null, or if no object has it. O(log n).
-    func stored(_ value: Value, in writer: StoreWriter) throws -> RecordKey? {
-        guard let key, !value.isNull else { return nil }
-        return try writer.object(destination, key.constraint, equalTo: [value])
+    /// Finds the object that values name, in the order of the key's constraint. Returns nil if no object has them.
+    /// O(log n).
+    func stored(_ values: [Value], in writer: StoreWriter) throws -> RecordKey? {
+        try key.flatMap { try writer.object(destination, $0.constraint, equalTo: values) }
     }
 
     /// Finds the object that a value names, or inserts it if the column allows that. Returns nil for null, and for an
@@ -130,17 +144,17 @@ package final class RelatedColumn {
         guard let key, !value.isNull else { return nil }
         if let object = known[value] { return object }
         if known.count >= Self.mostKnown { forget() }
-        var object = try stored(value, in: writer)
+        var object = try stored([value], in: writer)
         let related = writer.model.entities[destination]
         if object == nil {
             if value == .string("") { return nil }
             guard insertsMissing else {
                 throw StoreError.invalidValue(
                     entity: entity.name, attribute: relationship,
-                    "names the \(related.name) whose \(key.attribute) is \"\(value)\", which is not in the store"
+                    "names the \(related.name) whose \(key.attributes) is \"\(value)\", which is not in the store"
                         + hint)
             }
-            let values = related.attributes.map { $0.name == key.attribute ? value : $0.defaultValue }
+            let values = related.attributes.map { $0.name == key.attributes ? value : $0.defaultValue }
             guard !related.isAbstract else {
                 throw StoreError.invalidValue(
                     entity: entity.name, attribute: relationship,

@@ -27,8 +27,8 @@ struct RowWriter {
     // MARK: One row
 
     /// Finds the object that has a key; nil if no object of the table's entity has it. O(log n).
-    func object(key: Value) throws -> RecordKey? {
-        try table.key.flatMap { own(try transaction.object(table.entityNumber, $0, equalTo: [key])) }
+    func object(key: [Value]) throws -> RecordKey? {
+        try table.key.flatMap { own(try transaction.object(table.entityNumber, $0, equalTo: key)) }
     }
 
     /// Returns an object that was found by its key; nil if it's of another entity of the hierarchy.
@@ -68,9 +68,10 @@ struct RowWriter {
         var values: [Int: Value] = [:]
         var missing: [WaitingRows.Name] = []
         for (place, column) in table.columns.enumerated() {
-            if let key = try column.foreignKey(in: record.span.bytes, of: entity) {
-                let object = try column.stored(key, in: transaction)
-                if object == nil, !key.isNull { missing.append(WaitingRows.Name(entity: column.destination, key: key)) }
+            if column.isForeignKey {
+                let key = try column.foreignKey(in: record.span.bytes, of: entity)
+                let object = try key.flatMap { try column.stored($0, in: transaction) }
+                if object == nil, let key { missing.append(WaitingRows.Name(entity: column.destination, key: key)) }
                 values[column.reference.slot] = object?.reference ?? .null
             } else if case .named(let value) = related[place] {
                 values[column.reference.slot] = try column.object(named: value, for: entity, in: transaction)?.reference
@@ -83,7 +84,7 @@ struct RowWriter {
     func isUnlinked(_ record: RawSpan) throws -> Bool {
         let entity = entity
         for column in table.columns {
-            if try column.foreignKey(in: record, of: entity)?.isNull ?? true { continue }
+            guard column.isForeignKey, try column.foreignKey(in: record, of: entity) != nil else { continue }
             if try RecordView(record, of: entity).integer(at: column.reference.slot) == nil { return true }
         }
         return false

@@ -2,7 +2,8 @@ package import FetchIndexValues
 
 /// A row that a source sends for a keyed table.
 package struct KeyedRow {
-    package let key: Value
+    /// The values of the key, in the order of the table's key slots.
+    package let key: [Value]
     let record: [UInt8]
     /// The slots for which the row has no values; a stored object keeps its values there.
     let kept: Set<Int>
@@ -10,7 +11,7 @@ package struct KeyedRow {
     /// has these values.
     let isPartial: Bool
 
-    package init(key: Value, record: [UInt8], keeping kept: Set<Int>, isPartial: Bool) {
+    package init(key: [Value], record: [UInt8], keeping kept: Set<Int>, isPartial: Bool) {
         (self.key, self.record, self.kept, self.isPartial) = (key, record, kept, isPartial)
     }
 }

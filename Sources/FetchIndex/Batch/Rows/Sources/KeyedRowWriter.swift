@@ -57,14 +57,14 @@ package final class KeyedRowWriter {
     // MARK: One row
 
     /// Finds the number of the object that has a key; nil if no object of the table's entity has it. O(log n).
-    package func object(_ table: RowTable, key: Value) throws -> UInt64? {
+    package func object(_ table: RowTable, key: [Value]) throws -> UInt64? {
         try withPublicErrors { try found(table, key)?.number }
     }
 
     /// The writer of a table's rows.
     private func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
 
-    private func found(_ table: RowTable, _ key: Value) throws -> RecordKey? { try rows(of: table).object(key: key) }
+    private func found(_ table: RowTable, _ key: [Value]) throws -> RecordKey? { try rows(of: table).object(key: key) }
 
     /// Inserts a complete row, or updates the object that has its key. O(log n).
     package func insert(_ row: KeyedRow, _ table: RowTable) throws {
@@ -81,7 +81,7 @@ package final class KeyedRowWriter {
     /// objects with the two keys may belong to later rows: deletes them, and returns false. O(log n); if the key
     /// changes, also O(log n) for each object that refers to the row's object.
     package func update(
-        _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: RowTable
+        _ row: KeyedRow, oldKey: [Value], isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
             var object = try found(table, oldKey)
@@ -112,7 +112,7 @@ package final class KeyedRowWriter {
     }
 
     /// Deletes the object that has a key, if any. O(log n), and O(log n) more for each object that refers to it.
-    package func delete(key: Value, _ table: RowTable) throws {
+    package func delete(key: [Value], _ table: RowTable) throws {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
 
@@ -137,7 +137,7 @@ package final class KeyedRowWriter {
     // MARK: Links
 
     /// Hands the objects that waited for a row to `linkLater`.
-    private func hasArrived(_ key: Value, _ table: RowTable) {
+    private func hasArrived(_ key: [Value], _ table: RowTable) {
         unlinked += waiting.take(for: WaitingRows.Name(entity: table.entityNumber, key: key))
     }
 

@@ -4,10 +4,10 @@ internal import FetchIndexValues
 /// Objects whose foreign keys name missing rows. A source that is itself a replica may get the missing rows later, or
 /// never.
 package final class WaitingRows {
-    /// The name of a row: its entity and key.
+    /// The name of a row: its entity, and the values of its key in the order of the key's constraint.
     struct Name: Hashable {
         let entity: Int
-        let key: Value
+        let key: [Value]
     }
 
     private var waiting: [Name: Set<RecordKey>] = [:]

@@ -1,0 +1,94 @@
+// The columns whose values identify rows, and what the source must have for them.
+extension SourceTable {
+    /// A unique index that is checked immediately and has all rows. It identifies rows if its columns have no nulls.
+    struct Key {
+        let name: String
+        let columns: [String]
+        let nullable: [String]
+        let isPrimary: Bool
+        let isIdentity: Bool
+    }
+
+    static func keys(ofTable number: String, _ connection: Connection) throws -> [Key] {
+        try connection.execute(
+            """
+            SELECT c.relname, i.indisprimary, i.indisreplident, pg_catalog.string_agg(a.attname, E'\\x1f' ORDER BY k.place),
+                pg_catalog.string_agg(a.attname, E'\\x1f' ORDER BY k.place) FILTER (WHERE NOT a.attnotnull)
+            FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place)
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+            WHERE i.indrelid = $1::oid AND i.indisunique AND i.indimmediate AND i.indisvalid
+                AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+            GROUP BY c.relname, i.indisprimary, i.indisreplident, i.indexrelid ORDER BY i.indexrelid
+            """, [number], columns: 5
+        ).map { row in
+            func names(_ text: String?) -> [String] { (text ?? "").split(separator: "\u{1F}").map(String.init) }
+            return Key(
+                name: row[0] ?? "", columns: names(row[3]), nullable: names(row[4]), isPrimary: row[1] == "t",
+                isIdentity: row[2] == "t")
+        }
+    }
+
+    static func key(_ choice: TableChoice, _ keys: [Key], _ columns: [Column]) throws -> [Column] {
+        let title = choice.title
+        guard let names = choice.key ?? keys.first(where: \.isPrimary)?.columns else {
+            throw SourceError(.refused, "\(title) has no primary key", remedy: .chooseKey)
+        }
+        let list = names.joined(separator: ", ")
+        let key = try names.map { name in
+            guard let column = columns.first(where: { $0.name == name }) else {
+                throw SourceError(.usage, "\(title) has no column \(name)")
+            }
+            guard column.hasOwnOrder else {
+                throw SourceError(
+                    .refused,
+                    "\(name) cannot be in the key of \(title): values of the type \(column.typeName) may be compared by an "
+                        + "extension's rules")
+            }
+            return column
+        }
+        let same = keys.filter { $0.columns.count == names.count && Set($0.columns) == Set(names) }
+        if same.contains(where: \.nullable.isEmpty) { return key }
+        let columns = names.map(\.quotedName).joined(separator: ", ")
+        let missing =
+            same.first.map { $0.nullable.map { "ALTER \($0.quotedName) SET NOT NULL" }.joined(separator: ", ") }
+            ?? "ADD UNIQUE (\(columns))"
+        throw SourceError(
+            .refused,
+            "\(list) cannot be the key of \(title): it needs to be NOT NULL and to have a unique index that is not deferrable: "
+                + "ALTER TABLE \(choice.quoted) \(missing)")
+    }
+
+    /// Checks that the source sends the old key of rows that are deleted or whose key changes.
+    static func requireIdentity(
+        _ kind: String?, _ keys: [Key], key: [String], _ choice: TableChoice
+    ) throws {
+        func includesKey(_ index: Key) -> Bool { Set(key).isSubset(of: index.columns) }
+        switch kind {
+        case "f": return
+        case "d" where keys.contains { $0.isPrimary && includesKey($0) }: return
+        case "i" where keys.contains { $0.isIdentity && includesKey($0) }: return
+        default: break
+        }
+        let index = keys.first { Set($0.columns) == Set(key) }?.name
+        let command = index.map { "USING INDEX \($0.quotedName)" } ?? "FULL"
+        throw SourceError(
+            .refused,
+            "the source does not send the \(key.joined(separator: ", ")) of deleted rows of \(choice.title): "
+                + "ALTER TABLE \(choice.quoted) REPLICA IDENTITY \(command)")
+    }
+
+    /// Checks that no partition has a replica identity of its own: the source sends a partition's old rows by it.
+    func requireIdentitiesOfPartitions(_ connection: Connection) throws {
+        let name = try connection.value(
+            """
+            SELECT p.relid::regclass FROM pg_catalog.pg_partition_tree($1::oid) p JOIN pg_catalog.pg_class c ON c.oid = p.relid
+            WHERE p.isleaf AND c.relreplident NOT IN ('d', 'f') ORDER BY p.relid::oid LIMIT 1
+            """, ["\(number)"])
+        guard let name else { return }
+        throw SourceError(
+            .refused,
+            "the partition \(name) of \(choice.title) has a replica identity of its own: ALTER TABLE \(name) REPLICA IDENTITY DEFAULT"
+        )
+    }
+}
