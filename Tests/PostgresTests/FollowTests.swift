@@ -140,16 +140,6 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func arraysAreStoredAsTextIfWanted() throws {
-        let (followed, _) = try Followed.database(
-            "CREATE TABLE public.t(id integer PRIMARY KEY, tags text[])", "INSERT INTO public.t VALUES (1, '{a,b}')")
-        let refusal = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
-        #expect(refusal?.description.contains("public.t.tags is an array (text[])") ?? false)
-        #expect(!FileManager.default.fileExists(atPath: followed.store + "/data.mdb"))
-        try followed.follow(["t"]) { $0.tables[0].asText = ["tags"] }
-        #expect(try followed.rows("t", key: "id") == ["1": ["id": "1", "tags": "{a,b}"]])
-    }
-
     @Test func addedRenamedDroppedAndCompatiblyRetypedColumnsAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b integer)",

@@ -155,9 +155,10 @@ import Testing
         let error = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
         #expect(
             error?.description
-                == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; the column can be stored as "
-                + "text when the table is followed anew")
-        #expect(error?.remedy == .startAnewAsText(entity: "t", column: "n"))
+                == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; it can be changed in the source, "
+                + "stored as null or as the nearest value, or the column can be stored as text when the table is followed anew"
+        )
+        #expect(error?.remedy == .changeValue(entity: "t", column: "n"))
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
         // After the row is mended, the store continues.
         try followed.follow()
@@ -167,6 +168,45 @@ import Testing
             streamed?.description.hasPrefix("public.t.d of the row with the key 1 is infinity, not a date")
                 ?? false)
         #expect(try followed.rows("t", key: "id")["1"]?["d"] == "2024-01-01T00:00:00Z")
+        // A rule lets the same transaction through.
+        let unknown = #expect(throws: SourceError.self) { try followed.follow { $0.unstorable = ["u": .null] } }
+        #expect(unknown?.reason == "no table is followed as the entity \"u\"")
+        let events = try followed.follow { $0.unstorable = ["t": .null] }
+        #expect(
+            events.contains {
+                $0
+                    == "warning: public.t.d of the row with the key 1 is infinity, not a date: it is stored as null, and others like it "
+                    + "are not named"
+            }, "\(events)")
+        #expect(try followed.rows("t", key: "id")["1"] == ["id": "1", "n": "1.5"])
+    }
+
+    @Test(arguments: [false, true]) func unstorableValuesBecomeTheNearestOnes(usesChangeTable: Bool) throws {
+        var (followed, connection) = try Followed.database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, n numeric, d date, s timestamptz)")
+        followed.usesChangeTable = usesChangeTable
+        if usesChangeTable { try connection.execute(Follower.setup(followed.address, [TableChoice("t")])) }
+        let digits = String(repeating: "9", count: 60)
+        try connection.execute(
+            "INSERT INTO public.t VALUES (1, 'NaN', 'infinity', '-infinity'), (2, -\(digits), NULL, NULL)")
+        try followed.follow(["t"]) { $0.unstorable = ["": .clamp] }
+        try connection.execute("INSERT INTO public.t VALUES (3, 0.\(digits), '-infinity', 'infinity')")
+        // The store remembers the rule.
+        try followed.follow()
+        let rows = try followed.rows("t", key: "id")
+        #expect(rows["1"]?["n"] == nil && rows["1"]?["d"] == "5874897-12-31T00:00:00Z", "\(rows)")
+        #expect(rows["1"]?["s"] == rows["3"]?["d"] && rows["3"]?["s"] == rows["1"]?["d"], "\(rows)")
+        #expect(rows["2"]?["n"]?.hasPrefix("-") ?? false && rows["3"]?["n"]?.hasPrefix("0.9999") ?? false, "\(rows)")
+        // A key has no other value.
+        let key = #expect(throws: SourceError.self) {
+            try connection.execute(
+                "CREATE TABLE public.k(d date PRIMARY KEY); INSERT INTO public.k VALUES ('infinity')")
+            if usesChangeTable { try connection.execute(Follower.setup(followed.address, [TableChoice("k")])) }
+            var other = Followed(address: followed.address)
+            other.usesChangeTable = usesChangeTable
+            try other.follow(["k"]) { $0.unstorable = ["": .clamp] }
+        }
+        #expect(key?.reason.hasPrefix("public.k.d of the row with the key infinity is infinity, not a date") ?? false)
     }
 
     @Test func anUnknownCacheIsRefusedBeforeTheStoreIsCreated() throws {

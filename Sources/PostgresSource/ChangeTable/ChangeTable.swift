@@ -115,22 +115,26 @@ enum ChangeTable {
     }
 
     /// Returns the SQL for a trigger's function, which notes the old key of a row, if any, and the new key if it's
-    /// another one.
-    private static func noteKey(_ key: String, in function: String) -> String {
-        """
-        CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-        SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3
-        SET bytea_output = 'hex' SET lc_monetary = 'C' AS $fetchindex$
-        BEGIN
-            IF TG_OP <> 'INSERT' THEN
-                INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', OLD.\(key)));
-            END IF;
-            IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND format('%s', NEW.\(key)) <> format('%s', OLD.\(key)) THEN
-                INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', NEW.\(key)));
-            END IF;
-            RETURN NULL;
-        END $fetchindex$;
-        """
+    /// another one. A key of several columns is noted as an array of texts.
+    private static func noteKey(_ key: [String], in function: String) -> String {
+        func text(_ row: String) -> String {
+            let texts = key.map { "format('%s', \(row).\($0.quotedName))" }
+            return texts.count == 1 ? texts[0] : "ARRAY[\(texts.joined(separator: ", "))]::text"
+        }
+        return """
+            CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3
+            SET bytea_output = 'hex' SET lc_monetary = 'C' AS $fetchindex$
+            BEGIN
+                IF TG_OP <> 'INSERT' THEN
+                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, \(text("OLD")));
+                END IF;
+                IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND \(text("NEW")) <> \(text("OLD")) THEN
+                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, \(text("NEW")));
+                END IF;
+                RETURN NULL;
+            END $fetchindex$;
+            """
     }
 
     private static let end = """

@@ -182,8 +182,9 @@ extension Follower {
         guard let types = keyTypes[table.number], types.count == table.key.count else {
             throw SourceError(.lost, "\(table.title) has no columns \(table.keyTitle) any more")
         }
-        // The first column is the changed key, and has no name.
-        var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: writer.model)
+        // The first columns are the changed key, and have no names.
+        let names = types.map { _ in "" } + table.columns.map(\.name)
+        var reader = try RowReader(table, names, of: source, replaced, in: writer.model)
         var seen = SeenObjects()
         var row = CopiedRow()
         try changes.forEachRow(of: table, keyTypes: types) { bytes in

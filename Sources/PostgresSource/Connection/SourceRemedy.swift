@@ -22,10 +22,9 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case setCondition
     /// Leave the column out.
     case leaveOut
-    /// Store the column as text, or leave it out.
-    case storeAsText(column: String)
-    /// End following and drop the entity, then follow the table anew with the column stored as text.
-    case startAnewAsText(entity: String, column: String)
+    /// Change the value in the source, choose what becomes of such values, or end following and drop the entity, then follow
+    /// the table anew with the column stored as text.
+    case changeValue(entity: String, column: String)
     /// Make the change table and its triggers in the source.
     case makeChangeTable
 
@@ -42,12 +41,13 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .nameSource: "an address and tables are needed"
         case .chooseKey: "columns that are NOT NULL and have a unique index can be the key"
         case .chooseEntity(nil): "another entity must be named"
-        case .namePublication: "a publication that the tables' owner has made can be named"
         case .chooseEntity: "another entity must be named, or this one must be dropped"
+        case .namePublication: "a publication that the tables' owner has made can be named"
         case .setCondition: "the condition must be given to the store instead of the publication"
         case .leaveOut: "the column must be left out"
-        case .storeAsText: "the column can be stored as text, or left out"
-        case .startAnewAsText: "the column can be stored as text when the table is followed anew"
+        case .changeValue:
+            "it can be changed in the source, stored as null or as the nearest value, or the column can be stored as text when the "
+                + "table is followed anew"
         case .makeChangeTable: "the source needs the change table and its triggers"
         }
     }

@@ -39,7 +39,7 @@ extension Follower {
         var (counts, rowCount) = (BatchWriter.Counts(), 0)
         let copy = TableCopy(
             container: container, connection: connection, source: source, table: table,
-            rangeLength: options.rangeLength, threads: options.threads, waiting: waiting)
+            rangeLength: options.rangeLength, threads: options.threads, waiting: waiting, replaced: replaced)
         try copy.run(
             seen: { number in
                 rowCount += 1

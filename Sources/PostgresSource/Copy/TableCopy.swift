@@ -18,6 +18,7 @@ struct TableCopy {
     let rangeLength: Int
     let threads: Int
     let waiting: WaitingRows
+    let replaced: ReplacedValues
 
     private struct Batch {
         var rows = RowBatch()
@@ -57,7 +58,7 @@ struct TableCopy {
     ) throws {
         let state = try container.pinnedState()
         let version = state.modelVersion
-        let reader = try RowReader(table, table.columns.map(\.name), of: source, in: state.model)
+        let reader = try RowReader(table, table.columns.map(\.name), of: source, replaced, in: state.model)
         let kept = reader.keptSlots([])
         var open: KeyedRowWriter?
         try Threads.pipe(threads, capacity: 2) { deliver in

@@ -202,7 +202,15 @@ struct FollowPreparation {
         }
     }
 
-    private static func requireFilters(_ tables: [SourceTable], _ connection: Connection) throws {
+    private static func requireEntities(of options: FollowOptions, in opened: PersistentContainer?) throws {
+        let followed = try opened?.followedSource(as: FollowedSource.self)?.tables.map(\.entity) ?? []
+        let known = Set(options.tables.map(\.entity) + followed + [""])
+        if let name = options.unstorable.keys.sorted().first(where: { !known.contains($0) }) {
+            throw SourceError(.usage, "no table is followed as the entity \"\(name)\"")
+        }
+    }
+
+    static func requireFilters(_ tables: [SourceTable], _ connection: Connection) throws {
         guard connection.serverVersion < firstWithFilters,
             let table = tables.first(where: { $0.choice.condition != nil })
         else { return }

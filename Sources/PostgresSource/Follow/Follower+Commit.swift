@@ -17,6 +17,7 @@ extension Follower {
         try writer.commit(keeping: options.caches)
         stored = Stored(source: source, position: reached ?? LogPosition(0))
         done()
+        for sentence in replaced.take() { tell(.warning(sentence)) }
         if becomesConsistent, let end = position?.text { tell(.consistent(end)) }
     }
 
@@ -88,6 +89,6 @@ extension Follower {
 
     /// Returns a reader for rows that have exactly the followed columns of a table.
     func reader(of table: FollowedSource.Table, in model: Model) throws -> RowReader {
-        try RowReader(table, table.columns.map(\.name), of: source, in: model)
+        try RowReader(table, table.columns.map(\.name), of: source, replaced, in: model)
     }
 }

@@ -68,6 +68,8 @@ package final class Follower {
     /// Rows whose foreign keys name missing rows. The list isn't stored: after a start or a lost connection, the rows
     /// are found again if the store says that there were any.
     var waiting = WaitingRows()
+    /// Values that were stored as others, and aren't told yet.
+    let replaced = ReplacedValues()
     /// Received transactions that may not be visible in the source yet; a copy waits for them. The list outlives the
     /// connection, because a copy after a reconnection must wait, too.
     var unseen = UnseenTransactions()
@@ -148,6 +150,11 @@ package final class Follower {
         stored.source = try container.followedSource(as: FollowedSource.self)
         if let known = stored.source { source = known }
         position = try container.sourcePosition()
+        for index in source.tables.indices {
+            if let rule = options.unstorable[source.tables[index].entity] ?? options.unstorable[""] {
+                source.tables[index].unstorable = rule
+            }
+        }
         stored.position = reached ?? LogPosition(0)
         (phase, waiting) = (.starting, WaitingRows())
     }

@@ -27,6 +27,12 @@ extension Follower {
                 "the attribute \(attribute.name) of \(entity) has no column in \(table.title), so the two cannot be equal"
             )
         }
+        if let column = table.columns.first(where: { $0.element != nil }) {
+            throw SourceError(
+                .usage,
+                "the column \(column.name) of \(table.title) has arrays, which the store has as JSON, so the two cannot be compared"
+            )
+        }
         let group = try column.map { name in
             guard let attribute = stored.attributes.first(where: { $0.name == name }) else {
                 throw SourceError(.usage, "the entity \(entity) has no attribute \"\(name)\"")

@@ -17,12 +17,15 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var mark: UInt32
         /// The values of enumerations and the fields of composite types that the type consists of, with their numbers.
         package var labels: [String]
+        /// The number (OID) of the elements' type, if the column has arrays, which are stored as JSON.
+        package var element: UInt32?
 
         package init(
-            name: String, number: Int, type: UInt32, modifier: Int32 = -1, mark: UInt32 = 0, labels: [String] = []
+            name: String, number: Int, type: UInt32, modifier: Int32 = -1, mark: UInt32 = 0, labels: [String] = [],
+            element: UInt32? = nil
         ) {
             (self.name, self.number, self.type, self.modifier) = (name, number, type, modifier)
-            (self.mark, self.labels) = (mark, labels)
+            (self.mark, self.labels, self.element) = (mark, labels, element)
         }
     }
 

@@ -20,15 +20,17 @@ extension FollowedSource {
         /// The condition with the current names of its columns, from the store's own publication; otherwise nil.
         package var filter: String?
         package var references: [Reference] = []
+        /// What becomes of values that the store's types don't have.
+        package var unstorable = UnstorableRule.error
         /// The number of columns that the table has had, including dropped ones and those that aren't followed.
         package var width = 0
         package var copy = CopyState.new
 
         package var title: String { "\(schema).\(name)" }
-        package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
-        package var currentCondition: String? { filter ?? condition }
         /// The names of the key's columns, for messages and as the argument of the change table's triggers.
         package var keyTitle: String { key.joined(separator: ",") }
+        package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
+        package var currentCondition: String? { filter ?? condition }
 
         package init(
             schema: String, name: String, number: UInt32, file: UInt32, entity: String, key: [String],
@@ -51,13 +53,14 @@ extension FollowedSource.Table: Codable {
         case file
         case entity
         case key
+        case keys
         case columns
         case followsNewColumns
-        case keys
         case asText
         case condition
         case filter
         case references
+        case unstorable
         case width
     }
 
@@ -77,6 +80,7 @@ extension FollowedSource.Table: Codable {
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
         references = try members.decode([FollowedSource.Reference].self, forKey: .references)
+        unstorable = try members.decodeIfPresent(UnstorableRule.self, forKey: .unstorable) ?? .error
         width = try members.decode(Int.self, forKey: .width)
         copy = try CopyState(from: decoder)
     }
@@ -100,6 +104,7 @@ extension FollowedSource.Table: Codable {
         try members.encodeIfPresent(condition, forKey: .condition)
         try members.encodeIfPresent(filter, forKey: .filter)
         try members.encode(references, forKey: .references)
+        if unstorable != .error { try members.encode(unstorable, forKey: .unstorable) }
         try members.encode(width, forKey: .width)
         try copy.encode(to: encoder)
     }

@@ -53,7 +53,7 @@ struct RememberedTable {
     func followed(as source: SourceTable) throws -> FollowedSource.Table {
         var followed = try source.followed()
         (followed.condition, followed.filter) = (table.condition, table.filter)
-        (followed.references, followed.copy) = (table.references, table.copy)
+        (followed.references, followed.copy, followed.unstorable) = (table.references, table.copy, table.unstorable)
         followed.followsNewColumns = table.followsNewColumns
         return followed
     }

@@ -9,6 +9,8 @@ package struct RowReader {
     private let title: String
     /// Names and types of the columns, by their index in a row; nil for columns that aren't followed.
     private let columns: [(name: String, type: ValueType)?]
+    /// The elements' types of columns with arrays, by the columns' index in a row.
+    private let elements: [Int: UInt32]
     /// For each slot of the entity, the index of its value in a row; nil if rows lack the value.
     private let places: [Int?]
     /// The indexes of the key's values in a row, in the order of the table's key slots.
@@ -18,14 +20,18 @@ package struct RowReader {
     /// The slots that rows lack: a stored object keeps its values in these slots.
     private let otherSlots: Set<Int>
     private let form: RowForm
+    private let rule: UnstorableRule
+    private let replaced: ReplacedValues
     /// The buffer in which records are built. It is reused, to save allocations.
     private var builder = RowBuilder()
 
     /// Makes a reader of rows whose columns have the given names, in order. Throws `SourceError` if the key isn't
     /// unique, or isn't among the columns.
     package init(
-        _ followed: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil, in model: Model
+        _ followed: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil,
+        _ replaced: ReplacedValues = ReplacedValues(), in model: Model
     ) throws {
+        (rule, self.replaced) = (followed.unstorable, replaced)
         let references = followed.references.compactMap { reference in
             source?.tables.first { $0.entity == reference.entity }.map { other in
                 (
@@ -43,19 +49,30 @@ package struct RowReader {
                 .refused, "\(followed.entity).\(followed.keyTitle) is not unique, or is missing in rows")
         }
         let entity = table.entity
-        let known = Set(followed.columns.map(\.name))
+        let known = Dictionary(followed.columns.map { ($0.name, $0.element) }) { first, _ in first }
+        var elements: [Int: UInt32] = [:]
         var places = [Int?](repeating: nil, count: entity.slots.count)
         var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
         for (place, name) in names.enumerated() {
             // Rows that were sent before a column was renamed have its former name.
-            guard let slot = entity.slot(of: name), known.contains(entity.attribute(at: slot).name) else { continue }
+            guard let slot = entity.slot(of: name), let element = known[entity.attribute(at: slot).name] else {
+                continue
+            }
             places[slot] = place
+            elements[place] = element
             columns[place] = (name, entity.type(at: slot))
         }
         (self.table, title) = (table, "\(followed.schema).\(followed.name)")
-        (self.columns, self.places, self.keyPlace) = (columns, places, keyPlace)
+        (self.columns, self.places, self.elements) = (columns, places, elements)
+        (self.keyPlaces, keyColumnPlaces) = (keyPlaces, columnPlaces)
         otherSlots = Set(places.indices.filter { places[$0] == nil })
         form = RowForm(of: entity, columnOfSlot: places, mayUpdate: true)
+    }
+
+    /// The indexes of slots' columns among names, which may be former ones; nil if one is missing.
+    private static func places(of slots: [Int], _ names: [String], _ entity: Entity) -> [Int]? {
+        let places = slots.compactMap { slot in names.firstIndex { entity.slot(of: $0) == slot } }
+        return places.isEmpty || places.count < slots.count ? nil : places
     }
 
     /// Returns the slots in which a stored object keeps its values: the slots that rows lack, and the slots whose
@@ -69,12 +86,6 @@ package struct RowReader {
     package func requireWidth(_ row: [StreamedValue]) throws {
         guard row.count == columns.count else {
             throw StreamMessage.Malformed(
-    /// The indexes of slots' columns among names, which may be former ones; nil if one is missing.
-    private static func places(of slots: [Int], _ names: [String], _ entity: Entity) -> [Int]? {
-        let places = slots.compactMap { slot in names.firstIndex { entity.slot(of: $0) == slot } }
-        return places.isEmpty || places.count < slots.count ? nil : places
-    }
-
                 "a row of \(title) has \(row.count) values instead of \(columns.count)")
         }
     }
@@ -93,11 +104,33 @@ package struct RowReader {
                     continue
                 }
                 let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard ColumnValue.append(text, as: type, to: &builder) else {
-                    throw unstorable((columns[place]?.name ?? "", type), row, bytes, text)
+                if let element = elements[place] {
+                    guard let json = ArrayText.json(text, of: element) else {
+                        throw unstorable((columns[place]?.name ?? "", type), row, bytes, text)
+                    }
+                    builder.appendBytes(json.span.bytes)
+                    continue
                 }
+                if ColumnValue.append(text, as: type, to: &builder) { continue }
+                builder.append(try replacement(for: text, at: place, type, row, bytes))
             }
         }
+    }
+
+    /// The value to store instead of one that the type doesn't have. Throws `SourceError` if the table's rule has none.
+    private func replacement(
+        for text: UnsafeRawBufferPointer, at place: Int, _ type: ValueType, _ row: [StreamedValue],
+        _ bytes: UnsafeRawBufferPointer
+    ) throws -> Value {
+        let name = columns[place]?.name ?? ""
+        guard !keyPlaces.contains(place),
+            let value = rule.replacement(for: String(decoding: text, as: UTF8.self), type)
+        else { throw unstorable((name, type), row, bytes, text) }
+        replaced.note(
+            "\(title).\(name)",
+            "\(title).\(name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, type)): it is stored as "
+                + "\(value.isNull ? "null" : value.description), and others like it are not named")
+        return value
     }
 
     package mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RowBatch)
@@ -111,8 +144,6 @@ package struct RowReader {
         try build(row, bytes)
         return builder.finish()
     }
-                if ColumnValue.append(text, as: type, to: &builder) { continue }
-                builder.append(try replacement(for: text, at: place, type, row, bytes))
 
     /// Returns a row for the store. Throws `SourceError` for a value that can't be stored.
     mutating func row(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> KeyedRow {
@@ -173,6 +204,6 @@ package struct RowReader {
         SourceError(
             .refused,
             "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type))",
-            remedy: .startAnewAsText(entity: entity.name, column: column.name))
+            remedy: .changeValue(entity: entity.name, column: column.name))
     }
 }

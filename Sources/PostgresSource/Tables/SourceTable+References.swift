@@ -16,7 +16,9 @@ extension SourceTable {
     }
 
     static func references(ofTable number: String, _ connection: Connection) throws -> [Reference] {
-        try connection.execute(
+        // PostgreSQL takes an unnest of several arrays for its own only if the name isn't qualified.
+        func names(_ text: String?) -> [String] { (text ?? "").split(separator: "\u{1F}").map(String.init) }
+        return try connection.execute(
             """
             SELECT pg_catalog.string_agg(a.attname, E'\\x1f' ORDER BY p.place), n.nspname, c.relname,
                 pg_catalog.string_agg(f.attname, E'\\x1f' ORDER BY p.place)

@@ -14,6 +14,8 @@ struct SourceTable {
         let baseType: UInt32
         let typeName: String
         let isArray: Bool
+        /// The number (OID) of the elements' type of an array; otherwise 0.
+        let element: UInt32
         /// Whether the source computes the value. Such columns can't be followed.
         let isGenerated: Bool
         /// Whether rows that are older than the column may have a value in it.
@@ -142,6 +144,7 @@ struct SourceTable {
                 throw SourceError(.refused, "it reads other rows or tables, whose changes would not be noticed")
             }
         } catch let error as SourceError where error.kind == .refused {
+                element: UInt32(row[12] ?? "") ?? 0,
             throw SourceError(.usage, "the condition \(condition) of \(choice.title) is not valid: \(error)")
         }
     }
@@ -166,17 +169,10 @@ struct SourceTable {
         return chosen
     }
 
-    /// Returns the type that values of a column have in the store. Throws `SourceError` for an array, unless the user
-    /// chose to store it as text.
-    func type(of column: Column) throws -> ValueType {
-        if choice.asText.contains(column.name) { return .string }
-        if column.isArray {
-            throw SourceError(
-                .refused,
-                "\(choice.title).\(column.name) is an array (\(column.typeName)), which has no counterpart",
-                remedy: .storeAsText(column: column.name))
-        }
-        return ColumnValue.type(of: column.baseType)
+    /// Returns the type that values of a column have in the store. Arrays are stored as JSON, unless the user chose to store
+    /// the column as text.
+    func type(of column: Column) -> ValueType {
+        isJSON(column) || choice.asText.contains(column.name) ? .string : ColumnValue.type(of: column.baseType)
     }
 
     /// Returns the table as the store is to remember it.
@@ -187,7 +183,7 @@ struct SourceTable {
             columns: try followedColumns().map {
                 FollowedSource.Column(
                     name: $0.name, number: $0.number, type: $0.type, modifier: $0.modifier, mark: $0.mark,
-                    labels: $0.labels)
+                    labels: $0.labels, element: isJSON($0) ? $0.element : nil)
             },
             followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
         table.width = width
@@ -200,12 +196,14 @@ struct SourceTable {
         Entity(
             choice.entity,
             try followedColumns().map { column in
+    private func isJSON(_ column: Column) -> Bool { column.isArray && !choice.asText.contains(column.name) }
+
                 AttributeDescription(
                     column.name, type(of: column), isOptional: !isKey(column),
                     isUnique: isKey(column) && key.count == 1)
             },
             unique: key.count == 1 ? [] : [key.map(\.name)])
     }
-}
 
     private func isKey(_ column: Column) -> Bool { key.contains { $0.name == column.name } }
+}

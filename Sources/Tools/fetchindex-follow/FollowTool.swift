@@ -54,7 +54,7 @@ struct FollowTool: ParsableCommand {
     var columns: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[ENTITY:]COLUMN,… to store as text, such as columns with arrays or with numbers of more than 38 digits.")
+        help: "[ENTITY:]COLUMN,… to store as text, such as columns with numbers of more than 38 digits.")
     var text: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up in each of the store's transactions.")
     var cache: [String] = []
@@ -141,6 +141,18 @@ struct FollowTool: ParsableCommand {
                 let value = named.map { String(text.dropFirst(choices[$0].entity.count + 1)) } ?? text
                 set(&choices[named ?? 0], value)
             }
+    private func rules() throws -> [String: UnstorableRule] {
+        var rules: [String: UnstorableRule] = [:]
+        for text in unstorable {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard let rule = parts.last.flatMap({ UnstorableRule(rawValue: String($0)) }) else {
+                throw ValidationError("--unstorable \(text) names none of error, null and clamp.")
+            }
+            rules[parts.dropLast().joined(separator: ":")] = rule
+        }
+        return rules
+    }
+
         }
         func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
         try forEach("--key", key) { $0.key = names($1) }

@@ -25,11 +25,10 @@ extension SourceRemedy {
         case .namePublication: "; --publication names one that the tables' owner has made"
         case .setCondition: ": use --where instead"
         case .leaveOut: ": list the other columns with --columns"
-        case .storeAsText(let column):
-            ": store it as text with --text \(column), or list the other columns with --columns"
-        case .startAnewAsText(let entity, let column):
-            "; to store the column as text, end following with --end, drop the entity with \(Self.drop(entity)), and follow with "
-                + "--text \(column)"
+        case .changeValue(let entity, let column):
+            "; change it in the source and follow again, or store such values as null or as the nearest value with "
+                + "--unstorable \(entity):null or \(entity):clamp; to store the column as text, end following with --end, drop the "
+                + "entity with \(Self.drop(entity)), and follow with --text \(column)"
         case .makeChangeTable:
             ": `fetchindex follow … --print-setup` prints the SQL that creates the change table and its triggers"
         }
