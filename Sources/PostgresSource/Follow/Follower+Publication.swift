@@ -14,8 +14,7 @@ extension Follower {
         do {
             try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
             try connection.execute(
-                "CREATE PUBLICATION \(name) FOR TABLE \(tables.joined(separator: ", "))"
-            )
+                "CREATE PUBLICATION \(name) FOR TABLE \(tables) WITH (publish_via_partition_root = true)")
             try requireIdentities()
             try connection.execute("COMMIT")
         } catch {

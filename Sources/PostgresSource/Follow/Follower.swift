@@ -149,13 +149,13 @@ package final class Follower {
     private func readStored() throws {
         stored.source = try container.followedSource(as: FollowedSource.self)
         if let known = stored.source { source = known }
-        position = try container.sourcePosition()
         for index in source.tables.indices {
             if let rule = options.unstorable[source.tables[index].entity] ?? options.unstorable[""] {
                 source.tables[index].unstorable = rule
             }
         }
         stored.position = reached ?? LogPosition(0)
+        position = try container.sourcePosition()
         (phase, waiting) = (.starting, WaitingRows())
     }
 

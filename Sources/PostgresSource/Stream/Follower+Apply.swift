@@ -136,21 +136,19 @@ extension Follower {
         }
     }
 
-    /// The index of the followed table that the stream describes; nil for another table of a given publication. Throws
-    /// if the store's own publication sends another table.
-    private func index(of table: StreamedTable) throws -> Int? {
-        if let index = source.tables.firstIndex(where: { $0.number == table.number }) { return index }
-        guard source.ownsPublication else { return nil }
-        throw SourceError(
-            .lost,
-            "the source sends rows of \(table.schema).\(table.name), which is not one of the tables that were copied"
-        )
+    /// The index of the followed table that the stream describes; nil for another table of a given publication, and for a
+    /// partition, whose rows are sent as those of the partitioned table.
+    private func index(of table: StreamedTable) -> Int? {
+        source.tables.firstIndex { $0.number == table.number }
     }
 
     private func note(_ table: StreamedTable, in model: Model, _ session: StreamSession) throws {
-        guard let index = try index(of: table) else { return session.ignored.formUnion([table.number]) }
-        session.ignored.remove(table.number)
-        let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, in: model)
+        guard let index = index(of: table) else {
+            session.others[table.number] = "\(table.schema).\(table.name)"
+            return
+        }
+        session.others[table.number] = nil
+        let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, replaced, in: model)
         session.tables[table.number] = StreamSession.Table(description: table, index: index, reader: reader)
     }
 

@@ -27,8 +27,9 @@ final class StreamSession {
     var lastChecked = ContinuousClock.now
     /// The tables that the stream has described, by the numbers with which rows name them.
     var tables: [UInt32: Table] = [:]
-    /// The numbers of tables that a given publication has but the store doesn't follow. Their rows are ignored.
-    var ignored: Set<UInt32> = []
+    /// The names, by number, of described tables that the store doesn't follow. A given publication may send their rows,
+    /// which are ignored.
+    var others: [UInt32: String] = [:]
     /// The tables and keys of rows that the current transaction sent only in part and that weren't written. These rows
     /// are read from the source.
     var incomplete: [(table: UInt32, key: [String])] = []

@@ -30,7 +30,12 @@ struct SourceTable {
 
     let choice: TableChoice
     let number: UInt32
+    /// The number of the table's file. For a partitioned table, a number that changes when a partition is attached,
+    /// detached, or gets another file.
     let file: UInt32
+    /// Whether the rows are in partitions. Partitions that are attached, detached, dropped or emptied change the table
+    /// without sending rows.
+    let isPartitioned: Bool
     let width: Int
     let columns: [Column]
     /// The columns whose values together identify rows.
@@ -45,19 +50,32 @@ struct SourceTable {
         let found = try connection.execute(
             """
             SELECT c.oid, c.relkind, c.relreplident, c.relpersistence,
-                EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), pg_catalog.pg_relation_filenode(c.oid), c.relnatts
+                EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid),
+                CASE WHEN c.relkind = 'p' THEN (
+                    SELECT pg_catalog.hashtext(pg_catalog.string_agg(
+                        i.inhrelid || '/' || i.xmin || '/' || coalesce(pg_catalog.pg_relation_filenode(p.relid), 0), ' '
+                        ORDER BY i.inhrelid))::bigint & 4294967295
+                    FROM pg_catalog.pg_partition_tree(c.oid) p JOIN pg_catalog.pg_inherits i ON i.inhrelid = p.relid)
+                ELSE pg_catalog.pg_relation_filenode(c.oid) END, c.relnatts
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = $2
             """, [choice.schema, choice.name], columns: 7)
         guard let row = found.first, let number = row[0] else {
             throw SourceError(.refused, "the source has no table \(title)")
         }
-        if row[1] == "p" || row[4] == "t" {
+        isPartitioned = row[1] == "p"
+        if isPartitioned, way == .changeTable {
             throw SourceError(
                 .refused,
-                "\(title) consists of other tables, which may be followed instead")
+                "\(title) is partitioned, and the change table's triggers do not note attached and emptied partitions: follow its "
+                    + "partitions, or the source's log")
         }
-        guard row[1] == "r" else {
+        if !isPartitioned, row[4] == "t" {
+            throw SourceError(
+                .refused, "other tables inherit from \(title), so it also shows their rows: follow those tables instead"
+            )
+        }
+        guard isPartitioned || row[1] == "r" else {
             throw SourceError(.refused, "\(title) is not a table, so its changes cannot be followed")
         }
         guard row[3] == "p" else {
@@ -74,7 +92,10 @@ struct SourceTable {
         let keys = try Self.keys(ofTable: number, connection)
         let key = try Self.key(choice, keys, columns)
         self.key = key
-        if way == .stream { try Self.requireIdentity(row[2], number, keys, key: key.name, choice, connection) }
+        if way == .stream {
+            try Self.requireIdentity(row[2], keys, key: key.map(\.name), choice)
+            if isPartitioned { try requireIdentitiesOfPartitions(connection) }
+        }
     }
 
     /// Reads the chosen tables from the catalogue, and checks their kinds, keys and conditions.
@@ -123,6 +144,7 @@ struct SourceTable {
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
                 modifier: Int32(row[8] ?? "") ?? -1,
                 baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
+                element: UInt32(row[12] ?? "") ?? 0,
                 isGenerated: row[6] != "", hasDefault: row[7] == "t",
                 hasOwnOrder: row[9] == "t", mark: UInt32(row[10] ?? "") ?? 0,
                 labels: row[11]?.split(separator: "\u{1F}").map(String.init) ?? [])
@@ -144,7 +166,6 @@ struct SourceTable {
                 throw SourceError(.refused, "it reads other rows or tables, whose changes would not be noticed")
             }
         } catch let error as SourceError where error.kind == .refused {
-                element: UInt32(row[12] ?? "") ?? 0,
             throw SourceError(.usage, "the condition \(condition) of \(choice.title) is not valid: \(error)")
         }
     }
@@ -175,6 +196,8 @@ struct SourceTable {
         isJSON(column) || choice.asText.contains(column.name) ? .string : ColumnValue.type(of: column.baseType)
     }
 
+    private func isJSON(_ column: Column) -> Bool { column.isArray && !choice.asText.contains(column.name) }
+
     /// Returns the table as the store is to remember it.
     func followed() throws -> FollowedSource.Table {
         var table = FollowedSource.Table(
@@ -196,8 +219,6 @@ struct SourceTable {
         Entity(
             choice.entity,
             try followedColumns().map { column in
-    private func isJSON(_ column: Column) -> Bool { column.isArray && !choice.asText.contains(column.name) }
-
                 AttributeDescription(
                     column.name, type(of: column), isOptional: !isKey(column),
                     isUnique: isKey(column) && key.count == 1)

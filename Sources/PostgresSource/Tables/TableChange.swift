@@ -32,7 +32,8 @@ struct TableChange {
         // If a name belongs to another column now, no column counts as renamed: all values are copied again.
         renamed = reusesName ? [:] : Self.renamed(from: old, to: new)
         needsCopy =
-            hasLostKeys || reusesName || table.number != old.number || isRewritten && rewritesAreSilent
+            hasLostKeys || reusesName || table.number != old.number
+            || isRewritten && (rewritesAreSilent || table.isPartitioned)
             || new.columns.contains { Self.hasUntoldValues($0, old, table, isRewritten: isRewritten) }
             // If the stream describes another state than the catalogue, the changes between the two states aren't
             // known.

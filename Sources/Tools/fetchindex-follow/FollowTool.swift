@@ -129,18 +129,6 @@ struct FollowTool: ParsableCommand {
         } catch is Interrupted {}
     }
 
-    private func tables() throws -> [TableChoice] {
-        var choices = try table.map { try TableChoice($0) }
-        func forEach(_ option: String, _ values: [String], _ set: (inout TableChoice, String) -> Void) throws {
-            for text in values {
-                // Two colons belong to the value: they are a cast, such as ::text in a condition.
-                let named = choices.firstIndex { text.hasPrefix($0.entity + ":") && !text.hasPrefix($0.entity + "::") }
-                guard named != nil || choices.count == 1 else {
-                    throw ValidationError("\(option) \(text) does not say which table it is for: write ENTITY:…")
-                }
-                let value = named.map { String(text.dropFirst(choices[$0].entity.count + 1)) } ?? text
-                set(&choices[named ?? 0], value)
-            }
     private func rules() throws -> [String: UnstorableRule] {
         var rules: [String: UnstorableRule] = [:]
         for text in unstorable {
@@ -165,6 +153,18 @@ struct FollowTool: ParsableCommand {
     }
 }
 
+    private func tables() throws -> [TableChoice] {
+        var choices = try table.map { try TableChoice($0) }
+        func forEach(_ option: String, _ values: [String], _ set: (inout TableChoice, String) -> Void) throws {
+            for text in values {
+                // Two colons belong to the value: they are a cast, such as ::text in a condition.
+                let named = choices.firstIndex { text.hasPrefix($0.entity + ":") && !text.hasPrefix($0.entity + "::") }
+                guard named != nil || choices.count == 1 else {
+                    throw ValidationError("\(option) \(text) does not say which table it is for: write ENTITY:…")
+                }
+                let value = named.map { String(text.dropFirst(choices[$0].entity.count + 1)) } ?? text
+                set(&choices[named ?? 0], value)
+            }
 /// Whether SIGINT or SIGTERM has arrived.
 enum Interruption {
     /// 1 after a signal. A signal handler may write a `sig_atomic_t`.
