@@ -38,8 +38,8 @@ import Testing
             "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another entity")
         try followed.follow(["t"]) { $0.tables[0].asText = ["tags"] }
         try require(
-            followed, [source, "--table", "u"], status: 2,
-            "the store follows public.t=t, not exactly the tables that the options describe; --end ends following, so that the store can follow anew"
+            followed, [source, "--table", "t=Other"], status: 2,
+            "the store follows public.t=t, and public.t not as the options describe it; --end ends following, so that the store can follow anew"
         )
         try connection.execute("ALTER TABLE public.t ALTER v TYPE text; UPDATE public.t SET v = 'x'")
         try require(

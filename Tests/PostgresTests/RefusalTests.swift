@@ -222,8 +222,8 @@ import Testing
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
         let followed = Followed(address: address)
         try followed.follow(["t"])
-        let other = #expect(throws: SourceError.self) { try followed.follow(["u"]) }
-        #expect(other?.reason == "the store follows public.t=t, not exactly the tables that the options describe")
+        let other = #expect(throws: SourceError.self) { try followed.follow(["t=Other"]) }
+        #expect(other?.reason == "the store follows public.t=t, and public.t not as the options describe it")
         #expect(other?.remedy == .end)
         let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
         #expect(unknown == .unknownCache("none"))

@@ -20,7 +20,11 @@ extension Follower {
     /// Takes the source's current snapshot as the position, unless the store has a position. Changes after it are read
     /// from the change table.
     func prepareChangeTable() throws {
-        guard position == nil else { return }
+        if position != nil {
+            // An earlier process was ended while it changed the followed tables.
+            if source.mark == nil { try takeOverTables() }
+            return
+        }
         for index in source.tables.indices { try adoptCatalogue(index) }
         source.mark = try sourceMark()
         position = SourcePosition(
@@ -53,11 +57,11 @@ extension Follower {
                 lastStored = .now
             }
             status.isBehind = outcome == .later
+            status.heard = Date().timeIntervalSince1970
             status.write(.streaming, self)
             if options.endsWhenCurrent, outcome != .later, source.isConsistent {
                 try checkSource()
                 if source.isConsistent { return try storePosition() }
-            status.heard = Date().timeIntervalSince1970
             }
             try pause(after: ContinuousClock.now - start)
         }

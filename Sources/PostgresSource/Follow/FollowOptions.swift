@@ -6,6 +6,11 @@ package struct FollowOptions: Sendable {
     package var address: String?
     /// The tables; if empty, the stored ones. Those that a store doesn't follow yet are added.
     package var tables: [TableChoice] = []
+    /// The names of tables that the store ceases to follow.
+    package var droppedTables: [String] = []
+    /// What becomes of values that the store's types don't have, by entity; of the entity "", for all tables. Tables that are
+    /// left out keep their rule.
+    package var unstorable: [String: UnstorableRule] = [:]
     /// Whether changes must be read from the change table. If this is false, the stored way is used, or a slot.
     package var usesChangeTable = false
     /// The name of the slot, which is created if missing. If nil, the follower creates a slot of its own, or uses the

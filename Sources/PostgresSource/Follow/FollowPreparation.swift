@@ -137,6 +137,11 @@ struct FollowPreparation {
             throw SourceError(
                 .refused, "the source is PostgreSQL \(version); 13 is the oldest version that can be followed")
         }
+        if identifier == nil, way == .stream, try connection.value("SELECT pg_catalog.pg_is_in_recovery()") == "t" {
+            throw SourceError(
+                .refused,
+                "the source is a standby, in which no publication can be made: follow the primary server")
+        }
         let found = try way == .stream ? streamIdentifier(connection, address) : ChangeTable.identifier(connection)
         if let identifier, identifier != found {
             let what = way == .stream ? "is another server" : "has another change table"
@@ -191,9 +196,17 @@ struct FollowPreparation {
         }
         let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
         if !options.tables.isEmpty {
-            guard options.tables.count == stored.tables.count,
-                options.tables.allSatisfy({ choice in stored.tables.contains { choice.matches($0) } })
-            else { throw refuse("\(names), not exactly the tables that the options describe") }
+            for choice in options.tables {
+                guard let table = stored.tables.first(where: { choice.isName(of: $0) }), !choice.matches(table) else {
+                    continue
+                }
+                throw refuse("\(names), and \(choice.title) not as the options describe it")
+            }
+        }
+        for name in options.droppedTables {
+            let choice = try TableChoice(name)
+            if stored.tables.contains(where: { choice.isName(of: $0) }) { continue }
+            throw SourceError(.usage, "the store follows \(names), not \(choice.title)")
         }
         if options.usesChangeTable, stored.way == .stream { throw refuse("the source's log") }
         if let slot = options.slot, slot != stored.slot { throw refuse("the slot \(stored.slot)") }

@@ -2,14 +2,7 @@
 extension Follower {
     func makePublication() throws {
         let name = source.publication.quotedName
-        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
-        let tables = source.tables.map { table in
-            var text = table.quoted
-            if hasFilters, !table.followsNewColumns, !isFull(table) {
-                text += " (" + table.columns.map { $0.name.quotedName }.joined(separator: ", ") + ")"
-            }
-            return text + (table.currentCondition.map { " WHERE (\($0))" } ?? "")
-        }
+        let tables = publishedTables
         try connection.execute("BEGIN")
         do {
             try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
@@ -21,7 +14,38 @@ extension Follower {
             _ = try? connection.execute("ROLLBACK")
             throw error
         }
+        try noteFilters()
+    }
+
+    /// Gives the store's own publication the tables that are followed now.
+    func setPublication() throws {
+        let tables = publishedTables
+        try connection.execute("BEGIN")
+        do {
+            try connection.execute("ALTER PUBLICATION \(source.publication.quotedName) SET TABLE \(tables)")
+            try requireIdentities()
+            try connection.execute("COMMIT")
+        } catch {
+            _ = try? connection.execute("ROLLBACK")
+            throw error
+        }
+        try noteFilters()
+    }
+
+    private func noteFilters() throws {
         for index in source.tables.indices { source.tables[index].filter = try filter(of: source.tables[index]) }
+    }
+
+    /// The tables in a publication's SQL, with the columns and conditions that the server can apply.
+    private var publishedTables: String {
+        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
+        return source.tables.map { table in
+            var text = table.quoted
+            if hasFilters, !table.followsNewColumns, !isFull(table) {
+                text += " (" + table.columns.map { $0.name.quotedName }.joined(separator: ", ") + ")"
+            }
+            return text + (table.currentCondition.map { " WHERE (\($0))" } ?? "")
+        }.joined(separator: ", ")
     }
 
     /// Whether the source sends whole old rows when rows are deleted or changed (REPLICA IDENTITY FULL). False also if

@@ -9,6 +9,8 @@ extension Follower {
         guard let reached else { return try makeSlot() }
         try checkSlot(has: reached)
         try checkEnd()
+        // An earlier process was ended while it changed the followed tables.
+        if source.mark == nil { try takeOverTables() }
         try checkTables()
         if !source.ownsPublication { try checkPublication() }
         try checkMark()
@@ -94,13 +96,18 @@ extension Follower {
         return true
     }
 
+    private static let firstWithFailoverSlots = 170_000
+
     /// Creates the slot and returns its position. If the source refuses, drops the publication if it is the store's
     /// own. After a lost connection or an interruption, the publication and perhaps the slot are left in the source.
     private func createSlot() throws -> String? {
         do {
             tell(.makingSlot(source.slot))
+            // A failover slot is kept up to date on standbys, so that following goes on after one has taken over.
+            let isFailover = connection.serverVersion >= Self.firstWithFailoverSlots
             return try connection.slowValue(
-                "SELECT lsn FROM pg_catalog.pg_create_logical_replication_slot(\(source.slot.quotedText), 'pgoutput')",
+                "SELECT lsn FROM pg_catalog.pg_create_logical_replication_slot(\(source.slot.quotedText), 'pgoutput'"
+                    + (isFailover ? ", failover => true)" : ")"),
                 isInterrupted: isInterrupted)
         } catch let error as SourceError where error.kind == .refused {
             if source.ownsPublication {

@@ -136,6 +136,7 @@ package final class Follower {
             try prepareAgain()
         } else {
             try source.way == .stream ? prepareSlot() : prepareChangeTable()
+            try changeTables()
         }
         recovery.copiesAgain = false
         try copyTables()
@@ -154,8 +155,8 @@ package final class Follower {
                 source.tables[index].unstorable = rule
             }
         }
-        stored.position = reached ?? LogPosition(0)
         position = try container.sourcePosition()
+        stored.position = reached ?? LogPosition(0)
         (phase, waiting) = (.starting, WaitingRows())
     }
 

@@ -121,7 +121,11 @@ extension Follower {
     private func withReader(
         of table: UInt32, _ row: [StreamedValue], _ session: StreamSession, _ body: (inout RowReader) throws -> Void
     ) throws {
-        if session.ignored.contains(table) { return }
+        if let name = session.others[table] {
+            guard source.ownsPublication, source.formerTables?.contains(table) != true else { return }
+            throw SourceError(
+                .lost, "the source sends rows of \(name), which is not one of the tables that were copied")
+        }
         // The reader is taken out of the dictionary, because a copy of it would copy the buffer that it builds records
         // in.
         guard var found = session.tables.removeValue(forKey: table) else {

@@ -69,6 +69,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     /// A text that stands for the state of the publication or of the triggers. If the source gives another text later,
     /// changes of rows may be missing (`checkMark`).
     package var mark: String?
+    /// The numbers (OIDs) of tables that the store followed earlier. The log may still have their rows, which are ignored.
+    package var formerTables: [UInt32]?
     /// The timeline of the log that the position belongs to.
     package var timeline: UInt32?
 

@@ -56,6 +56,16 @@ struct FollowTool: ParsableCommand {
         parsing: .unconditionalSingleValue,
         help: "[ENTITY:]COLUMN,… to store as text, such as columns with numbers of more than 38 digits.")
     var text: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "A table, as SCHEMA.TABLE, that the store ceases to follow. Its rows stay; --table adds one.")
+    var dropTable: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help:
+            "[ENTITY:]error, null or clamp: what becomes of values that the store's types don't have, such as infinite dates. Without it, an error. The store remembers it, and another start may change it."
+    )
+    var unstorable: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up in each of the store's transactions.")
     var cache: [String] = []
     @Flag(
@@ -110,6 +120,8 @@ struct FollowTool: ParsableCommand {
         var options = FollowOptions()
         options.address = source
         options.tables = try tables()
+        options.unstorable = try rules()
+        options.droppedTables = dropTable
         options.usesChangeTable = changeTable
         (options.slot, options.publication, options.caches) = (slot, publication, cache)
         (options.endsWhenCurrent, options.recopies, options.recopiesWhenLost) = (once, recopy, recopyWhenLost)
@@ -141,18 +153,6 @@ struct FollowTool: ParsableCommand {
         return rules
     }
 
-        }
-        func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
-        try forEach("--key", key) { $0.key = names($1) }
-        try forEach("--where", `where`) { choice, text in
-            choice.condition = choice.condition.map { "(\($0)) AND (\(text))" } ?? text
-        }
-        try forEach("--columns", columns) { $0.columns = names($1) }
-        try forEach("--text", text) { $0.asText = names($1) }
-        return choices
-    }
-}
-
     private func tables() throws -> [TableChoice] {
         var choices = try table.map { try TableChoice($0) }
         func forEach(_ option: String, _ values: [String], _ set: (inout TableChoice, String) -> Void) throws {
@@ -165,6 +165,18 @@ struct FollowTool: ParsableCommand {
                 let value = named.map { String(text.dropFirst(choices[$0].entity.count + 1)) } ?? text
                 set(&choices[named ?? 0], value)
             }
+        }
+        func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
+        try forEach("--key", key) { $0.key = names($1) }
+        try forEach("--where", `where`) { choice, text in
+            choice.condition = choice.condition.map { "(\($0)) AND (\(text))" } ?? text
+        }
+        try forEach("--columns", columns) { $0.columns = names($1) }
+        try forEach("--text", text) { $0.asText = names($1) }
+        return choices
+    }
+}
+
 /// Whether SIGINT or SIGTERM has arrived.
 enum Interruption {
     /// 1 after a signal. A signal handler may write a `sig_atomic_t`.

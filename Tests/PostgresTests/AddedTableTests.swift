@@ -1,0 +1,111 @@
+import FetchIndex
+import Foundation
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
+import Testing
+
+/// A store begins to follow further tables, and ceases to follow some, while it follows others.
+@Suite(.enabled(if: TestServer.isInstalled)) struct AddedTableTests {
+    private static let books = ["id": "id", "title": "title", "author_id": "author_id"]
+    private static let authors = ["id": "id", "name": "name"]
+
+    private func database(_ usesChangeTable: Bool) throws -> (Followed, Connection) {
+        var (followed, connection) = try Followed.database(
+            "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
+            "CREATE TABLE public.books(id integer PRIMARY KEY, title text, author_id integer REFERENCES public.authors)",
+            "CREATE TABLE public.other(id integer PRIMARY KEY, v text)",
+            "INSERT INTO public.authors SELECT i, 'A' || i FROM generate_series(1, 30) i",
+            "INSERT INTO public.books SELECT i, 'B' || i, 1 + i % 30 FROM generate_series(1, 100) i",
+            "INSERT INTO public.other SELECT i, 'o' || i FROM generate_series(1, 40) i")
+        followed.usesChangeTable = usesChangeTable
+        if usesChangeTable {
+            let tables = try ["authors", "books", "other"].map { try TableChoice($0) }
+            try connection.execute(Follower.setup(followed.address, tables))
+        }
+        return (followed, connection)
+    }
+
+    private func requireEqual(_ followed: Followed, _ tables: [String], _ comment: String = "") throws {
+        let columns = ["authors": Self.authors, "books": Self.books, "other": ["id": "id", "v": "v"]]
+        for table in tables {
+            let expected = try followed.sourceRows("public.\(table)", key: "id", columns[table] ?? [:])
+            #expect(try followed.rows(table, key: "id") == expected, "\(table) \(comment)")
+        }
+        try followed.check()
+    }
+
+    @Test(arguments: [false, true]) func tablesAreAddedWhileOthersAreFollowed(usesChangeTable: Bool) throws {
+        let (followed, connection) = try database(usesChangeTable)
+        try followed.follow(["books"])
+        // Changes of both tables that the store hasn't seen yet.
+        try connection.execute(
+            "INSERT INTO public.authors VALUES (100, 'new'); UPDATE public.books SET author_id = 100 WHERE id < 5")
+        let events = try followed.follow(["authors"])
+        #expect(
+            events.contains("copied public.authors: 31") && !events.contains { $0.hasPrefix("copied public.books") })
+        try requireEqual(followed, ["books", "authors"])
+        try connection.execute(
+            "DELETE FROM public.books WHERE id = 50; UPDATE public.authors SET name = 'x' WHERE id = 3")
+        // The tables that are followed already may be named, too.
+        try followed.follow(["books", "other", "authors"])
+        try requireEqual(followed, ["books", "authors", "other"])
+        let context = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).newContext()
+        let byNew = FetchRequest<ManagedObject>(
+            entityName: "books", predicate: try FetchPredicate("author.name == 'new'"))
+        #expect(try context.count(for: byNew) == 4)
+        for round in 0..<5 {
+            try connection.execute(
+                """
+                UPDATE public.other SET v = v || '\(round)' WHERE id % 3 = 0; INSERT INTO public.authors VALUES (\(200 + round), 'r');
+                INSERT INTO public.books VALUES (\(500 + round), 'n', \(200 + round)); DELETE FROM public.other WHERE id = \(round)
+                """)
+            try followed.follow()
+            try requireEqual(followed, ["books", "authors", "other"], "round \(round)")
+        }
+    }
+
+    @Test(arguments: [false, true]) func droppedTablesKeepTheirRows(usesChangeTable: Bool) throws {
+        let (followed, connection) = try database(usesChangeTable)
+        try followed.follow(["books", "authors", "other"])
+        // The log has changes of the table from before it is dropped.
+        try connection.execute("UPDATE public.authors SET name = 'late'; UPDATE public.other SET v = 'late'")
+        try followed.follow { $0.droppedTables = ["authors"] }
+        try connection.execute(
+            "DELETE FROM public.authors WHERE id = 30 AND false; UPDATE public.authors SET name = 'later'")
+        try connection.execute("UPDATE public.books SET title = 'y'")
+        try followed.follow()
+        try requireEqual(followed, ["books", "other"])
+        #expect(try followed.rows("authors", key: "id").count == 30)
+        let unknown = #expect(throws: SourceError.self) { try followed.follow { $0.droppedTables = ["authors"] } }
+        #expect(unknown?.reason == "the store follows public.books=books, public.other=other, not public.authors")
+        let again = #expect(throws: SourceError.self) { try followed.follow(["authors"]) }
+        #expect(again?.reason.hasPrefix("the store has objects of authors already (30)") ?? false)
+        let all = #expect(throws: SourceError.self) { try followed.follow { $0.droppedTables = ["books", "other"] } }
+        #expect(all?.reason == "no table would be left")
+        try followed.follow()
+        try requireEqual(followed, ["books", "other"])
+    }
+
+    /// A process that is ended between its note and the change of the publication leaves the rest to the next one.
+    @Test(arguments: [false, true]) func anInterruptedChangeIsFinished(usesChangeTable: Bool) throws {
+        let (followed, connection) = try database(usesChangeTable)
+        try followed.follow(["books", "other"])
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        var source = try #require(try container.followedSource(as: FollowedSource.self))
+        if !usesChangeTable {
+            try connection.execute("ALTER PUBLICATION \(source.publication) DROP TABLE public.other")
+        }
+        source.mark = nil
+        source.tables[1].copy = .new
+        let writer = try KeyedRowWriter(in: container, author: "test", changesRecords: false)
+        try writer.setFollowedSource(source)
+        try writer.commit()
+        try connection.execute(
+            "UPDATE public.other SET v = 'changed' WHERE id < 9; UPDATE public.books SET title = 'z'")
+        try followed.follow()
+        try requireEqual(followed, ["books", "other"])
+        try connection.execute("UPDATE public.other SET v = 'again' WHERE id < 7")
+        try followed.follow()
+        try requireEqual(followed, ["books", "other"])
+    }
+}
