@@ -22,7 +22,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case setCondition
     /// Leave the column out.
     case leaveOut
-    /// Change the value in the source, choose what becomes of such values, or end following and drop the entity, then follow
+    /// Change the value in the source, choose a rule for such values, or end following and drop the entity, then follow
     /// the table anew with the column stored as text.
     case changeValue(entity: String, column: String)
     /// Make the change table and its triggers in the source.

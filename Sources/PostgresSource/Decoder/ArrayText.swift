@@ -11,7 +11,7 @@ struct ArrayText {
     /// PostgreSQL's arrays have at most 6 dimensions.
     private static let mostLevels = 6
 
-    /// The JSON of an array whose elements have a type, given by its number (OID). Nil if the text is no array.
+    /// The JSON of an array whose elements have a type, given by its number (OID). Nil for other texts.
     static func json(_ text: UnsafeRawBufferPointer, of element: UInt32) -> [UInt8]? {
         guard text.firstInvalidUTF8 == nil else { return nil }
         var reader = ArrayText(text, element)

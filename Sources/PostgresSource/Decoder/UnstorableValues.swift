@@ -2,7 +2,7 @@ internal import FetchIndexEssentials
 internal import FetchIndexValues
 internal import Synchronization
 
-/// What becomes of values of the source that the store's types don't have: infinite dates, NaN and infinite decimals, and
+/// The rule for values of the source that the store's types don't have: infinite dates, NaN and infinite decimals, and
 /// decimals with more digits.
 package enum UnstorableRule: String, Codable, Sendable, CaseIterable {
     /// Following ends with an error that names the row.
@@ -13,7 +13,7 @@ package enum UnstorableRule: String, Codable, Sendable, CaseIterable {
     /// first 38 digits. NaN becomes null.
     case clamp
 
-    /// The value to store instead; nil if there is none.
+    /// The value to store instead; nil without one.
     func replacement(for text: String, _ type: ValueType) -> Value? {
         switch (self, type) {
         case (.error, _): return nil

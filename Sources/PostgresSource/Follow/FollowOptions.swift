@@ -8,7 +8,7 @@ package struct FollowOptions: Sendable {
     package var tables: [TableChoice] = []
     /// The names of tables that the store ceases to follow.
     package var droppedTables: [String] = []
-    /// What becomes of values that the store's types don't have, by entity; of the entity "", for all tables. Tables that are
+    /// The rules for values that the store's types don't have, by entity; of the entity "", for all tables. Tables that are
     /// left out keep their rule.
     package var unstorable: [String: UnstorableRule] = [:]
     /// Whether changes must be read from the change table. If this is false, the stored way is used, or a slot.

@@ -20,7 +20,7 @@ extension FollowedSource {
         /// The condition with the current names of its columns, from the store's own publication; otherwise nil.
         package var filter: String?
         package var references: [Reference] = []
-        /// What becomes of values that the store's types don't have.
+        /// The rule for values that the store's types don't have.
         package var unstorable = UnstorableRule.error
         /// The number of columns that the table has had, including dropped ones and those that aren't followed.
         package var width = 0

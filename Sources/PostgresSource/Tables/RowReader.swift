@@ -15,7 +15,7 @@ package struct RowReader {
     private let places: [Int?]
     /// The indexes of the key's values in a row, in the order of the table's key slots.
     private let keyPlaces: [Int]
-    /// The same indexes in the order of the followed table's key columns.
+    /// These indexes in the order of the followed table's key columns.
     private let keyColumnPlaces: [Int]
     /// The slots that rows lack: a stored object keeps its values in these slots.
     private let otherSlots: Set<Int>

@@ -63,7 +63,7 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]error, null or clamp: what becomes of values that the store's types don't have, such as infinite dates. Without it, an error. The store remembers it, and another start may change it."
+            "[ENTITY:]error, null or clamp: the rule for values that the store's types don't have, such as infinite dates. By default an error. The store remembers it, and another start may change it."
     )
     var unstorable: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up in each of the store's transactions.")
