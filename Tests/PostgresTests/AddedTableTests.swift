@@ -86,6 +86,79 @@ import Testing
         try requireEqual(followed, ["books", "other"])
     }
 
+    @Test(arguments: [false, true]) func conditionsAndColumnsMayChange(usesChangeTable: Bool) throws {
+        let (followed, connection) = try database(usesChangeTable)
+        try followed.follow(["books", "other"])
+        #expect(try followed.fetch(OrderDefinition(entity: "other", sortKeys: [SortKey("v")]), cache: "by v") == 40)
+        for condition in ["id % 2 = 0", "id > 10", "true"] {
+            try connection.execute("UPDATE public.other SET v = v || '.' WHERE id < 12")
+            let events = try followed.follow(["other"]) { $0.tables[0].condition = condition }
+            #expect(
+                events.contains { $0.hasPrefix("copied public.other") }
+                    && !events.contains { $0.hasPrefix("copied public.books") })
+            let expected = try followed.sourceRows(
+                "public.other WHERE \(condition)", key: "id", ["id": "id", "v": "v"])
+            #expect(try followed.rows("other", key: "id") == expected, "\(condition)")
+            try connection.execute(
+                "INSERT INTO public.other VALUES (\(expected.count + 1000), 'n'); DELETE FROM public.other WHERE id = 12"
+            )
+            try followed.follow()
+            let next = try followed.sourceRows("public.other WHERE \(condition)", key: "id", ["id": "id", "v": "v"])
+            #expect(try followed.rows("other", key: "id") == next, "\(condition)")
+            try followed.check()
+        }
+        try followed.follow(["books"]) { $0.tables[0].columns = ["title"] }
+        try connection.execute("UPDATE public.books SET title = 't', author_id = NULL WHERE id = 3")
+        try followed.follow()
+        let titles = try followed.sourceRows("public.books", key: "id", ["id": "id", "title": "title"])
+        #expect(try followed.rows("books", key: "id") == titles)
+        let key = #expect(throws: SourceError.self) { try followed.follow(["other"]) { $0.tables[0].asText = ["v"] } }
+        #expect(key?.reason.hasSuffix("the entity, the key and the texts of public.other cannot change") ?? false)
+        try followed.check()
+    }
+
+    @Test(arguments: [false, true]) func renamedTablesAreFollowedOn(usesChangeTable: Bool) throws {
+        let (followed, connection) = try database(usesChangeTable)
+        try followed.follow(["other", "books"])
+        try connection.execute(
+            "ALTER TABLE public.other RENAME TO others; UPDATE public.others SET v = 'r' WHERE id = 1")
+        let events = try followed.follow()
+        #expect(
+            events.contains("warning: public.other is called public.others now, and is followed on")
+                && !events.contains { $0.hasPrefix("copied") }, "\(events)")
+        try connection.execute(
+            "CREATE SCHEMA shop; ALTER TABLE public.others SET SCHEMA shop; INSERT INTO shop.others VALUES (77, 'x')")
+        try followed.follow()
+        let expected = try followed.sourceRows("shop.others", key: "id", ["id": "id", "v": "v"])
+        #expect(try followed.rows("other", key: "id") == expected)
+        // Another table has the name now.
+        try connection.execute(
+            "ALTER TABLE shop.others RENAME TO old; CREATE TABLE shop.others(id integer PRIMARY KEY, v text)")
+        let error = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(error?.kind == .lost && error?.remedy == .copyAgainOrEnd, "\(String(describing: error))")
+    }
+
+    @Test func theAddressOfTheSourceMayChange() throws {
+        let (followed, connection) = try database(false)
+        try followed.follow(["other"])
+        let moved = Followed(address: followed.address.replacingOccurrences(of: "127.0.0.1", with: "localhost"))
+        func follow(_ moves: Bool) throws {
+            try followed.follow {
+                $0.address = moved.address
+                $0.moves = moves
+            }
+        }
+        let refused = #expect(throws: SourceError.self) { try follow(false) }
+        #expect(refused?.remedy == .move)
+        try follow(true)
+        try connection.execute("INSERT INTO public.other VALUES (900, 'moved')")
+        // The store remembers the new address.
+        try followed.follow { $0.address = nil }
+        try requireEqual(followed, ["other"])
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        #expect(try container.information().source?.address == moved.address)
+    }
+
     /// A process that is ended between its note and the change of the publication leaves the rest to the next one.
     @Test(arguments: [false, true]) func anInterruptedChangeIsFinished(usesChangeTable: Bool) throws {
         let (followed, connection) = try database(usesChangeTable)

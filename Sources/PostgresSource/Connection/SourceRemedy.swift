@@ -10,6 +10,8 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case startAnew(entity: String)
     /// Convert an attribute to the type of its column, then follow again.
     case convert(entity: String, attribute: String, type: String)
+    /// Tell that the source has moved, or end following.
+    case move
     /// Name an address and tables.
     case nameSource
     /// Choose other key columns.
@@ -38,6 +40,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
             "following must be ended and the entity \(entity) dropped, so that the table can be followed anew"
         case .convert(let entity, let attribute, let type):
             "\(entity).\(attribute) must be converted to \(type) before the store follows again"
+        case .move: "the source may have moved to another address; otherwise following must be ended"
         case .nameSource: "an address and tables are needed"
         case .chooseKey: "columns that are NOT NULL and have a unique index can be the key"
         case .chooseEntity(nil): "another entity must be named"

@@ -4,7 +4,10 @@ package import FetchIndex
 package struct FollowOptions: Sendable {
     /// The source's address, a URI or a list of libpq's parameters; if nil, the stored one.
     package var address: String?
-    /// The tables; if empty, the stored ones. Those that a store doesn't follow yet are added.
+    /// Whether the store's source has moved to the given address. Otherwise, another address than the stored one is refused.
+    package var moves = false
+    /// The tables; if empty, the stored ones. Those that a store doesn't follow yet are added; of the others, the condition
+    /// and the columns may change.
     package var tables: [TableChoice] = []
     /// The names of tables that the store ceases to follow.
     package var droppedTables: [String] = []

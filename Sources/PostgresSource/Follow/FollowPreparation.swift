@@ -52,8 +52,12 @@ struct FollowPreparation {
         continuing stored: FollowedSource, in container: PersistentContainer, _ options: FollowOptions,
         _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
     ) throws {
+        var stored = stored
         if let address = options.address, address != stored.address {
-            throw SourceError(.usage, "the store follows \(stored.address)", remedy: .end)
+            guard options.moves else {
+                throw SourceError(.usage, "the store follows \(stored.address)", remedy: .move)
+            }
+            stored.address = address
         }
         try Self.require(options, of: stored)
         var recovery = Recovery(copiesAgain: options.recopies)
@@ -197,10 +201,11 @@ struct FollowPreparation {
         let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
         if !options.tables.isEmpty {
             for choice in options.tables {
-                guard let table = stored.tables.first(where: { choice.isName(of: $0) }), !choice.matches(table) else {
+                guard let table = stored.tables.first(where: { choice.isName(of: $0) }), !choice.mayReplace(table)
+                else {
                     continue
                 }
-                throw refuse("\(names), and \(choice.title) not as the options describe it")
+                throw refuse("\(names), and the entity, the key and the texts of \(choice.title) cannot change")
             }
         }
         for name in options.droppedTables {

@@ -48,7 +48,9 @@ extension Follower {
     /// Checks that the names of the tables still belong to the same tables and, unless the store reads the change
     /// table, that the publication has them.
     func checkTables() throws {
-        for table in source.tables {
+        for index in source.tables.indices {
+            try followRename(of: index)
+            let table = source.tables[index]
             let number = try connection.value(
                 """
                 SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -63,6 +65,21 @@ extension Follower {
                 throw SourceError(.lost, "\(table.title) \(what)", remedy: .copyAgainOrEnd)
             }
         }
+    }
+
+    /// Takes over the new name of a renamed table, unless another table has its old name now.
+    func followRename(of index: Int) throws {
+        let table = source.tables[index]
+        let row = try connection.execute(
+            """
+            SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = $1::oid AND NOT EXISTS (SELECT FROM pg_catalog.pg_class o
+                JOIN pg_catalog.pg_namespace s ON s.oid = o.relnamespace WHERE s.nspname = $2 AND o.relname = $3)
+            """, ["\(table.number)", table.schema, table.name], columns: 2
+        ).first
+        guard let schema = row?[0], let name = row?[1] else { return }
+        (source.tables[index].schema, source.tables[index].name) = (schema, name)
+        tell(.warning("\(table.title) is called \(source.tables[index].title) now, and is followed on"))
     }
 
     /// Checks, if the source's log is on another timeline, that it includes everything that the store has. A standby

@@ -47,6 +47,7 @@ extension Follower {
     // MARK: Steps
 
     private func change(of index: Int, _ streamed: StreamedTable? = nil) throws -> TableChange? {
+        try followRename(of: index)
         let stored = source.tables[index]
         let remembered = try RememberedTable(stored, filter: filter(of: stored), connection)
         return try TableChange(
@@ -77,7 +78,7 @@ extension Follower {
     }
 
     /// Migrates the entity of a changed table, and takes the table's new description into `source`.
-    private func adopt(_ change: TableChange, _ index: Int) throws {
+    func adopt(_ change: TableChange, _ index: Int) throws {
         let model = try container.model()
         let migrated = try EntityChange(change, of: source.tables[index], in: model)
         try container.migrate(

@@ -3,21 +3,26 @@ internal import FetchIndexModels
 
 // Tables that a store begins or ceases to follow, while it follows others.
 extension Follower {
-    /// Adds the tables that the options name and the store doesn't follow yet, and drops those that they say. The added
-    /// tables are copied while the others are followed. First stores what is to change, so that a follower that is killed
-    /// meanwhile goes on with it. Throws `SourceError` before anything is changed if a table can't be followed.
+    /// Adds the tables that the options name and the store doesn't follow yet, gives followed ones other conditions and
+    /// columns, and drops those that the options say. Added and changed tables are copied while the others are followed.
+    /// First stores what is to change, so that a follower that is killed meanwhile goes on with it. Throws `SourceError`
+    /// if a table can't be followed, without changing it.
     func changeTables() throws {
         let new = options.tables.filter { choice in !source.tables.contains { choice.isName(of: $0) } }
         let dropped = try options.droppedTables.compactMap { try droppedTable($0) }
-        guard position != nil, !new.isEmpty || !dropped.isEmpty else { return }
+        let changed = options.tables.filter { choice in
+            source.tables.contains { choice.isName(of: $0) && !choice.matches($0) }
+        }
+        guard position != nil, !new.isEmpty || !dropped.isEmpty || !changed.isEmpty else { return }
         guard dropped.count < source.tables.count + new.count else {
             throw SourceError(.usage, "no table would be left", remedy: .end)
         }
+        for choice in changed { try replace(choice) }
         if !new.isEmpty { try add(new) }
-        source.tables.removeAll { table in dropped.contains { $0.number == table.number } }
+        let gone = Set(dropped.map(\.entity))
+        source.tables.removeAll { gone.contains($0.entity) }
         for index in source.tables.indices {
-            source.tables[index].references.removeAll { reference in dropped.contains { $0.entity == reference.entity }
-            }
+            source.tables[index].references.removeAll { gone.contains($0.entity) }
         }
         source.formerTables = (source.formerTables ?? []) + dropped.map(\.number)
         source.mark = nil
@@ -32,11 +37,45 @@ extension Follower {
         if source.way == .stream {
             // Changes of the new tables are sent from here on. The copies wait until the stream has come so far.
             let end = try endOfLog()
-            for index in source.tables.indices where !source.tables[index].copy.hasBegun {
-                source.tables[index].copy.wait(after: end)
-            }
+            for index in source.tables.indices { source.tables[index].copy.wait(after: end) }
         }
         try storePosition()
+    }
+
+    /// Gives a followed table another condition or other columns.
+    private func replace(_ choice: TableChoice) throws {
+        guard let index = source.tables.firstIndex(where: { choice.isName(of: $0) }) else { return }
+        let stored = source.tables[index]
+        let remembered = try RememberedTable(stored, filter: filter(of: stored), connection)
+        var wanted = try remembered.choice()
+        wanted.condition = choice.condition ?? wanted.condition
+        wanted.columns = choice.columns ?? wanted.columns
+        let table = try SourceTable(wanted, connection, source.way)
+        try require([table])
+        try table.checkCondition(connection)
+        let change = try TableChange(from: remembered, to: table, streamed: nil, rewritesAreSilent: false)
+        var followed = change?.followed ?? stored
+        followed.condition = choice.condition ?? stored.condition
+        if choice.condition != nil { followed.filter = nil }
+        if choice.columns != nil { followed.followsNewColumns = false }
+        followed.copy.requireCopy()
+        if var change {
+            change.followed = followed
+            try adopt(change, index)
+        } else {
+            source.tables[index] = followed
+        }
+    }
+
+    /// Checks that tables can be followed with their conditions, and that the role has the rights for them.
+    private func require(_ tables: [SourceTable]) throws {
+        if source.way == .stream {
+            try FollowPreparation.requireFilters(tables, connection)
+        } else {
+            try FollowPreparation.requireLasting(tables, connection, tell)
+        }
+        let makesPublication = source.way == .stream && source.ownsPublication
+        try SourceRights(connection).require(tables, makesPublication: makesPublication)
     }
 
     private func droppedTable(_ name: String) throws -> FollowedSource.Table? {
@@ -48,13 +87,7 @@ extension Follower {
     /// between them and the tables that are followed already.
     private func add(_ choices: [TableChoice]) throws {
         let added = try SourceTable.read(choices, connection, source.way)
-        if source.way == .stream {
-            try FollowPreparation.requireFilters(added, connection)
-        } else {
-            try FollowPreparation.requireLasting(added, connection, tell)
-        }
-        let makesPublication = source.way == .stream && source.ownsPublication
-        try SourceRights(connection).require(added, makesPublication: makesPublication)
+        try require(added)
         let known = try source.tables.map { table in
             let remembered = try RememberedTable(table, filter: filter(of: table), connection)
             return try SourceTable(remembered.choice(), connection, source.way)
@@ -99,11 +132,6 @@ extension Follower {
             entities: extended.filter { !new.contains($0.name) } + entities.filter { new.contains($0.name) },
             requests: stored.requests)
     }
-}
-
-extension TableChoice {
-    /// Whether the choice is for a followed table.
-    func isName(of table: FollowedSource.Table) -> Bool { schema == table.schema && name == table.name }
 }
 
 extension Entity {

@@ -150,6 +150,7 @@ package final class Follower {
     private func readStored() throws {
         stored.source = try container.followedSource(as: FollowedSource.self)
         if let known = stored.source { source = known }
+        if options.moves, let address = options.address { source.address = address }
         for index in source.tables.indices {
             if let rule = options.unstorable[source.tables[index].entity] ?? options.unstorable[""] {
                 source.tables[index].unstorable = rule

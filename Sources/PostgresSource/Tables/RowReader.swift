@@ -9,8 +9,8 @@ package struct RowReader {
     private let title: String
     /// Names and types of the columns, by their index in a row; nil for columns that aren't followed.
     private let columns: [(name: String, type: ValueType)?]
-    /// The elements' types of columns with arrays, by the columns' index in a row.
-    private let elements: [Int: UInt32]
+    /// The elements' types of columns with arrays, by the columns' index in a row; nil for other columns.
+    private let elements: [UInt32?]
     /// For each slot of the entity, the index of its value in a row; nil if rows lack the value.
     private let places: [Int?]
     /// The indexes of the key's values in a row, in the order of the table's key slots.
@@ -50,7 +50,7 @@ package struct RowReader {
         }
         let entity = table.entity
         let known = Dictionary(followed.columns.map { ($0.name, $0.element) }) { first, _ in first }
-        var elements: [Int: UInt32] = [:]
+        var elements = [UInt32?](repeating: nil, count: names.count)
         var places = [Int?](repeating: nil, count: entity.slots.count)
         var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
         for (place, name) in names.enumerated() {

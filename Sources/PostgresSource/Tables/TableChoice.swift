@@ -75,11 +75,18 @@ package struct TableChoice: Sendable {
     /// Whether a followed table is what this choice asks for. Members that the choice leaves nil or empty aren't
     /// compared.
     func matches(_ table: FollowedSource.Table) -> Bool {
-        table.schema == schema && table.name == name && table.entity == entity
-            && key.map { Set($0) == Set(table.key) } ?? true
-            && condition.map { $0 == table.condition } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))
+        isName(of: table) && mayReplace(table) && condition.map { $0 == table.condition } ?? true
             && columns.map { !table.followsNewColumns && Set($0 + table.key) == Set(table.columns.map(\.name)) }
                 ?? true
+    }
+
+    func isName(of table: FollowedSource.Table) -> Bool { schema == table.schema && name == table.name }
+
+    /// Whether this choice differs from a followed table at most in what may change while the table is followed: its
+    /// condition and its columns.
+    func mayReplace(_ table: FollowedSource.Table) -> Bool {
+        entity == table.entity && key.map { Set($0) == Set(table.key) } ?? true
+            && (asText.isEmpty || Set(asText) == Set(table.asText))
     }
 
     var title: String { "\(schema).\(name)" }

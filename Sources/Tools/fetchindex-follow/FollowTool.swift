@@ -56,6 +56,8 @@ struct FollowTool: ParsableCommand {
         parsing: .unconditionalSingleValue,
         help: "[ENTITY:]COLUMN,… to store as text, such as columns with numbers of more than 38 digits.")
     var text: [String] = []
+    @Flag(help: "The source that the store follows has the given address now.")
+    var move = false
     @Option(
         parsing: .unconditionalSingleValue,
         help: "A table, as SCHEMA.TABLE, that the store ceases to follow. Its rows stay; --table adds one.")
@@ -110,6 +112,7 @@ struct FollowTool: ParsableCommand {
             throw ValidationError(
                 "--print-fingerprint prints SQL for a store that follows; only --by can be used with it.")
         }
+        if move, source == nil { throw ValidationError("--move needs the new address.") }
         if by != nil, printFingerprint == nil { throw ValidationError("--by needs --print-fingerprint.") }
         if table.isEmpty, !(key + `where` + columns + text).isEmpty {
             throw ValidationError("--key, --where, --columns and --text need --table.")
@@ -122,6 +125,7 @@ struct FollowTool: ParsableCommand {
         options.tables = try tables()
         options.unstorable = try rules()
         options.droppedTables = dropTable
+        options.moves = move
         options.usesChangeTable = changeTable
         (options.slot, options.publication, options.caches) = (slot, publication, cache)
         (options.endsWhenCurrent, options.recopies, options.recopiesWhenLost) = (once, recopy, recopyWhenLost)

@@ -17,6 +17,7 @@ extension SourceRemedy {
             ": --end ends following, and \(Self.drop(entity)) drops the entity, so that the table can be followed anew"
         case .convert(let entity, let attribute, let type):
             ": `fetchindex model migrate STORE --entity \(entity) --change \(attribute):\(type)` converts it; follow again after that"
+        case .move: "; --move says that this source has another address now, and --end ends following"
         case .nameSource: ": pass postgres://… and --table"
         case .chooseKey: "; --key can name columns that are NOT NULL and have a unique index"
         case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
