@@ -159,6 +159,60 @@ import Testing
         #expect(try container.information().source?.address == moved.address)
     }
 
+    /// What the source refuses changes nothing in the store.
+    @Test func refusedTablesLeaveTheStoreAsItWas() throws {
+        let (followed, connection) = try database(false)
+        try connection.execute(
+            """
+            CREATE TABLE public.sales(id integer PRIMARY KEY) PARTITION BY RANGE (id);
+            CREATE TABLE public.s1 PARTITION OF public.sales FOR VALUES FROM (0) TO (100)
+            """)
+        try followed.follow(["books", "sales"])
+        for (table, condition) in [("other", "id > random() * 10"), ("other", "v > 'a'"), ("s1", nil)] {
+            let error = #expect(throws: SourceError.self) {
+                try followed.follow([table]) { $0.tables[0].condition = condition }
+            }
+            #expect(error?.kind != .lost, "\(String(describing: error))")
+            try followed.follow()
+        }
+        // A column has another name now.
+        try connection.execute(
+            "ALTER TABLE public.books RENAME title TO name; UPDATE public.books SET name = 'n' WHERE id = 1")
+        try followed.follow(["authors"])
+        let columns = ["id": "id", "name": "name", "author_id": "author_id"]
+        #expect(try followed.rows("books", key: "id") == followed.sourceRows("public.books", key: "id", columns))
+        try requireEqual(followed, ["authors"])
+        // A table that the source no longer has can be dropped.
+        try connection.execute("DROP TABLE public.sales")
+        try followed.follow { $0.droppedTables = ["sales"] }
+        try followed.follow(["other"]) { $0.recopies = true }
+        try requireEqual(followed, ["authors", "other"])
+        let given = Followed(address: followed.address)
+        try connection.execute("CREATE PUBLICATION mine FOR TABLE public.books")
+        try given.follow(["books"]) { $0.publication = "mine" }
+        let missing = #expect(throws: SourceError.self) { try given.follow(["other"]) }
+        #expect(missing?.reason == "the publication mine does not have the table public.other")
+        try given.follow()
+        #expect(try given.rows("books", key: "id").count == 100)
+    }
+
+    @Test func missedChangesAreNoticedBeforeTablesChange() throws {
+        let (followed, connection) = try database(true)
+        try followed.follow(["other"])
+        try connection.execute(
+            """
+            ALTER TABLE public.other DISABLE TRIGGER fetchindex_note; UPDATE public.other SET v = 'silent' WHERE id = 3;
+            ALTER TABLE public.other ENABLE ALWAYS TRIGGER fetchindex_note
+            """)
+        for change in [true, false] {
+            let error = #expect(throws: SourceError.self) {
+                try followed.follow(change ? ["books"] : []) { $0.droppedTables = change ? [] : ["books", "other"] }
+            }
+            #expect(error?.kind == .lost || error?.kind == .usage)
+        }
+        #expect((#expect(throws: SourceError.self) { try followed.follow() })?.kind == .lost)
+    }
+
     /// A process that is ended between its note and the change of the publication leaves the rest to the next one.
     @Test(arguments: [false, true]) func anInterruptedChangeIsFinished(usesChangeTable: Bool) throws {
         let (followed, connection) = try database(usesChangeTable)

@@ -223,7 +223,9 @@ import Testing
         let followed = Followed(address: address)
         try followed.follow(["t"])
         let other = #expect(throws: SourceError.self) { try followed.follow(["t=Other"]) }
-        #expect(other?.reason == "the store follows public.t=t, and the entity, the key and the texts of public.t cannot change")
+        #expect(
+            other?.reason
+                == "the store follows public.t=t, and the entity, the key and the texts of public.t cannot change")
         #expect(other?.remedy == .end)
         let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
         #expect(unknown == .unknownCache("none"))

@@ -24,6 +24,8 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case setCondition
     /// Leave the column out.
     case leaveOut
+    /// Store the column as text.
+    case storeAsText(column: String)
     /// Change the value in the source, choose a rule for such values, or end following and drop the entity, then follow
     /// the table anew with the column stored as text.
     case changeValue(entity: String, column: String)
@@ -48,6 +50,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .namePublication: "a publication that the tables' owner has made can be named"
         case .setCondition: "the condition must be given to the store instead of the publication"
         case .leaveOut: "the column must be left out"
+        case .storeAsText: "the column can be stored as text"
         case .changeValue:
             "it can be changed in the source, stored as null or as the nearest value, or the column can be stored as text when the "
                 + "table is followed anew"

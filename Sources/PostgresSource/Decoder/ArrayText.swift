@@ -8,6 +8,8 @@ struct ArrayText {
     private let element: UInt32
     private var place = 0
     private var json: [UInt8] = []
+    /// Only the type box has another delimiter than a comma.
+    private var delimiter: Unicode.Scalar { element == 603 ? ";" : "," }
     /// PostgreSQL's arrays have at most 6 dimensions.
     private static let mostLevels = 6
 
@@ -41,8 +43,7 @@ struct ArrayText {
         var isFirst = true
         while !skip("}") {
             if !isFirst {
-                // Only the type box has another delimiter.
-                guard skip(",") || skip(";") else { return false }
+                guard skip(delimiter) else { return false }
                 json.append(UInt8(ascii: ","))
             }
             isFirst = false
@@ -55,7 +56,7 @@ struct ArrayText {
     private mutating func value() -> Bool {
         var text: [UInt8] = []
         guard skip("\"") else {
-            while let byte = next, ![UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "}")].contains(byte) {
+            while let byte = next, byte != UInt8(ascii: delimiter), byte != UInt8(ascii: "}") {
                 text.append(byte)
                 place += 1
             }

@@ -46,6 +46,7 @@ package enum UnstorableRule: String, Codable, Sendable, CaseIterable {
         }
         if case .decimal(let number)? = Value(text, as: .decimal) { return .decimal(number) }
         let digits = text.drop { $0 == "-" }.prefix { $0 != "." }
+        if digits == "0" { return .decimal(0) }
         guard digits.count > 38, digits.allSatisfy(\.isNumber) else { return nil }
         return .decimal(text.hasPrefix("-") ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
     }

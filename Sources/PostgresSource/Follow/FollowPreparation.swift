@@ -84,6 +84,9 @@ struct FollowPreparation {
         guard let address = options.address, !options.tables.isEmpty else {
             throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
         }
+        if let name = options.droppedTables.first {
+            throw SourceError(.usage, "the store follows nothing yet, also not \(name)")
+        }
         let connection = try Connection(address)
         let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
         let system = try Self.checkServer(connection, address, way, is: nil)

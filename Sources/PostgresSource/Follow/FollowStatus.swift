@@ -14,6 +14,8 @@ struct FollowStatus {
     var heard: Double?
     /// Whether the change table has changes that couldn't be read yet.
     var isBehind = false
+    /// When the store last had everything that the source had sent, in seconds since 1970.
+    private var lastCurrent: Double?
     private let container: PersistentContainer
     /// The time of the last write: the same state is written at most once a second.
     private var lastWritten: ContinuousClock.Instant?
@@ -41,7 +43,8 @@ struct FollowStatus {
             status.lagSeconds = state == .streaming && !isBehind ? 0 : nil
         } else if status.lagBytes == 0 {
             status.lagSeconds = 0
-        } else if let time = follower.position?.time, time > 0 {
+            lastCurrent = status.time
+        } else if let time = [follower.position?.time, lastCurrent].compactMap({ $0 }).max(), time > 0 {
             status.lagSeconds = max(0, status.time - time)
         }
         (status.slotState, status.retainedBytes) = slot

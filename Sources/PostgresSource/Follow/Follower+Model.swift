@@ -21,8 +21,8 @@ extension Follower {
     /// Adopts the table's current columns from the catalogue, before rows are copied.
     func adoptCatalogue(_ index: Int) throws {
         guard var change = try change(of: index) else { return }
-        // Rows that were copied earlier may have other columns, so the copy begins again.
-        if change.needsCopy, change.followed.copy.hasBegun { change.followed.copy.requireCopy() }
+        // Rows that were copied earlier may have other columns, and the stream may have sent rows that are gone.
+        if change.needsCopy, change.followed.copy.hasBegun || position != nil { change.followed.copy.requireCopy() }
         try adopt(change, index)
     }
 

@@ -8,6 +8,7 @@ extension Follower {
             try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
             try connection.execute(
                 "CREATE PUBLICATION \(name) FOR TABLE \(tables) WITH (publish_via_partition_root = true)")
+            try requirePublished()
             try requireIdentities()
             try connection.execute("COMMIT")
         } catch {
@@ -17,19 +18,35 @@ extension Follower {
         try noteFilters()
     }
 
-    /// Gives the store's own publication the tables that are followed now.
-    func setPublication() throws {
+    /// Gives the store's own publication the tables that are followed now; in a trial, only finds out whether that is
+    /// possible. Throws `SourceError`.
+    func setPublication(isTrial: Bool = false) throws {
         let tables = publishedTables
         try connection.execute("BEGIN")
         do {
             try connection.execute("ALTER PUBLICATION \(source.publication.quotedName) SET TABLE \(tables)")
+            try requirePublished()
             try requireIdentities()
-            try connection.execute("COMMIT")
+            try connection.execute(isTrial ? "ROLLBACK" : "COMMIT")
         } catch {
             _ = try? connection.execute("ROLLBACK")
             throw error
         }
-        try noteFilters()
+        if !isTrial { try noteFilters() }
+    }
+
+    /// Checks that the publication sends the rows of each table under the table's own name.
+    private func requirePublished() throws {
+        for table in source.tables {
+            let found = try connection.value(
+                "SELECT 1 FROM pg_catalog.pg_publication_tables WHERE pubname = $1 AND schemaname = $2 AND tablename = $3",
+                [source.publication, table.schema, table.name])
+            if found != nil { continue }
+            throw SourceError(
+                .refused,
+                "\(table.title) is a partition of another followed table, which has its rows: follow only one of the two"
+            )
+        }
     }
 
     private func noteFilters() throws {

@@ -163,6 +163,7 @@ extension Follower {
         let server = try FollowPreparation.checkServer(connection, source.address, source.way, is: nil)
         if server == source.systemIdentifier { return }
         source.systemIdentifier = server
+        source.formerTables = nil
         // Another server has other table numbers (OIDs). With 0, columns are found by their names.
         for index in source.tables.indices { source.tables[index].number = 0 }
         if source.way == .stream, source.ownsSlot {

@@ -2,29 +2,68 @@ internal import FetchIndex
 internal import FetchIndexModels
 
 // Tables that a store begins or ceases to follow, while it follows others.
+//
+//     drop, or add and change ──▶ noted in the store (`mark` is nil) ──▶ publication altered ──▶ `mark` set, copies due
+//
+// A process that is ended in between leaves the rest to the next one, which finds `mark` nil.
 extension Follower {
-    /// Adds the tables that the options name and the store doesn't follow yet, gives followed ones other conditions and
-    /// columns, and drops those that the options say. Added and changed tables are copied while the others are followed.
-    /// First stores what is to change, so that a follower that is killed meanwhile goes on with it. Throws `SourceError`
-    /// if a table can't be followed, without changing it.
-    func changeTables() throws {
-        let new = options.tables.filter { choice in !source.tables.contains { choice.isName(of: $0) } }
-        let dropped = try options.droppedTables.compactMap { try droppedTable($0) }
-        let changed = options.tables.filter { choice in
-            source.tables.contains { choice.isName(of: $0) && !choice.matches($0) }
-        }
-        guard position != nil, !new.isEmpty || !dropped.isEmpty || !changed.isEmpty else { return }
-        guard dropped.count < source.tables.count + new.count else {
+    /// Ceases to follow the tables that the options name, also if the source no longer has them. Throws `SourceError` if no
+    /// table would be left.
+    func dropTables() throws {
+        let choices = try options.droppedTables.map { try TableChoice($0) }
+        let dropped = source.tables.filter { table in choices.contains { $0.isName(of: table) } }
+        guard position != nil, !dropped.isEmpty else { return }
+        guard dropped.count < source.tables.count else {
             throw SourceError(.usage, "no table would be left", remedy: .end)
         }
-        for choice in changed { try replace(choice) }
-        if !new.isEmpty { try add(new) }
+        // The mark of a table that is missing in the source can't be compared.
+        if source.mark != nil, try dropped.allSatisfy({ try hasTable($0) }) { try checkMark() }
         let gone = Set(dropped.map(\.entity))
         source.tables.removeAll { gone.contains($0.entity) }
         for index in source.tables.indices {
             source.tables[index].references.removeAll { gone.contains($0.entity) }
         }
         source.formerTables = (source.formerTables ?? []) + dropped.map(\.number)
+        source.mark = nil
+        try storePosition()
+    }
+
+    private func hasTable(_ table: FollowedSource.Table) throws -> Bool {
+        try connection.value("SELECT 1 FROM pg_catalog.pg_class WHERE oid = $1::oid", ["\(table.number)"]) != nil
+    }
+
+    /// Adds the tables that the options name and the store doesn't follow yet, and gives followed ones other conditions and
+    /// columns. These tables are copied while the others are followed. Throws `SourceError` before anything is changed if a
+    /// table can't be followed in that way.
+    func changeTables() throws {
+        let new = options.tables.filter { choice in !source.tables.contains { choice.isName(of: $0) } }
+        let changed = options.tables.filter { choice in
+            source.tables.contains { choice.isName(of: $0) && !choice.matches($0) }
+        }
+        guard position != nil, !new.isEmpty || !changed.isEmpty else { return }
+        try checkMark()
+        // The publication needs the present names of columns.
+        for index in source.tables.indices { try followChanges(ofTable: index) }
+        let replacements = try changed.compactMap { try replacement(for: $0) }
+        let addition = try new.isEmpty ? nil : addition(of: new)
+        var planned = source.tables
+        for replacement in replacements { planned[replacement.index] = replacement.table }
+        try requirePublication(of: planned + (addition?.tables ?? []))
+        for replacement in replacements {
+            if var change = replacement.change {
+                change.followed = replacement.table
+                try adopt(change, replacement.index)
+            } else {
+                source.tables[replacement.index] = replacement.table
+            }
+        }
+        if let addition {
+            try container.migrate(to: addition.model)
+            for (index, references) in zip(source.tables.indices, addition.references) {
+                source.tables[index].references += references
+            }
+            source.tables += addition.tables
+        }
         source.mark = nil
         try storePosition()
         try takeOverTables()
@@ -42,9 +81,37 @@ extension Follower {
         try storePosition()
     }
 
-    /// Gives a followed table another condition or other columns.
-    private func replace(_ choice: TableChoice) throws {
-        guard let index = source.tables.firstIndex(where: { choice.isName(of: $0) }) else { return }
+    /// Throws `SourceError` if the source refuses a publication of these tables, or if a given one doesn't have them.
+    private func requirePublication(of tables: [FollowedSource.Table]) throws {
+        guard source.way == .stream else { return }
+        let known = source.tables
+        source.tables = tables
+        defer { source.tables = known }
+        try source.ownsPublication ? setPublication(isTrial: true) : checkPublication()
+    }
+
+    /// Checks that tables can be followed with their conditions, and that the role has the rights for them.
+    private func require(_ tables: [SourceTable]) throws {
+        if source.way == .stream {
+            try FollowPreparation.requireFilters(tables, connection)
+        } else {
+            try FollowPreparation.requireLasting(tables, connection, tell)
+        }
+        let makesPublication = source.way == .stream && source.ownsPublication
+        try SourceRights(connection).require(tables, makesPublication: makesPublication)
+    }
+
+    // MARK: Another condition, other columns
+
+    private struct Replacement {
+        let index: Int
+        let table: FollowedSource.Table
+        /// The change of the columns, if any.
+        let change: TableChange?
+    }
+
+    private func replacement(for choice: TableChoice) throws -> Replacement? {
+        guard let index = source.tables.firstIndex(where: { choice.isName(of: $0) }) else { return nil }
         let stored = source.tables[index]
         let remembered = try RememberedTable(stored, filter: filter(of: stored), connection)
         var wanted = try remembered.choice()
@@ -59,78 +126,67 @@ extension Follower {
         if choice.condition != nil { followed.filter = nil }
         if choice.columns != nil { followed.followsNewColumns = false }
         followed.copy.requireCopy()
-        if var change {
-            change.followed = followed
-            try adopt(change, index)
-        } else {
-            source.tables[index] = followed
+        return Replacement(index: index, table: followed, change: change)
+    }
+
+    // MARK: New tables
+
+    private struct Addition {
+        let tables: [FollowedSource.Table]
+        let model: Model
+        /// For each table that is followed already, its foreign keys to the new tables.
+        let references: [[FollowedSource.Reference]]
+    }
+
+    /// The tables with their entities, and the relationships for foreign keys between them and the followed tables.
+    private func addition(of choices: [TableChoice]) throws -> Addition {
+        let new = Set(choices.map(\.entity))
+        guard new.count == choices.count, new.isDisjoint(with: source.tables.map(\.entity)) else {
+            throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
         }
-    }
-
-    /// Checks that tables can be followed with their conditions, and that the role has the rights for them.
-    private func require(_ tables: [SourceTable]) throws {
-        if source.way == .stream {
-            try FollowPreparation.requireFilters(tables, connection)
-        } else {
-            try FollowPreparation.requireLasting(tables, connection, tell)
-        }
-        let makesPublication = source.way == .stream && source.ownsPublication
-        try SourceRights(connection).require(tables, makesPublication: makesPublication)
-    }
-
-    private func droppedTable(_ name: String) throws -> FollowedSource.Table? {
-        let choice = try TableChoice(name)
-        return source.tables.first { choice.isName(of: $0) }
-    }
-
-    /// Adds tables to the source's description and their entities to the store, with relationships for foreign keys
-    /// between them and the tables that are followed already.
-    private func add(_ choices: [TableChoice]) throws {
+        let stored = try container.model()
+        for name in new.sorted() { try requireUnused(name, in: stored) }
         let added = try SourceTable.read(choices, connection, source.way)
         try require(added)
         let known = try source.tables.map { table in
             let remembered = try RememberedTable(table, filter: filter(of: table), connection)
             return try SourceTable(remembered.choice(), connection, source.way)
         }
-        let (followed, entities) = try SourceTable.followed(known + added)
-        let new = Set(choices.map(\.entity))
-        guard new.count == choices.count, new.isDisjoint(with: source.tables.map(\.entity)) else {
-            throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
+        let (followed, entities) = try SourceTable.followed(known + added, relating: new, besides: stored)
+        var tables = Array(followed[known.count...])
+        for index in tables.indices {
+            let table = tables[index]
+            tables[index].unstorable = options.unstorable[table.entity] ?? options.unstorable[""] ?? .error
+            // The log may have rows of a table that was followed before, whose deletion wasn't sent.
+            if source.formerTables?.contains(table.number) == true { tables[index].copy.requireCopy() }
         }
-        for name in new.sorted() { try requireEmpty(name) }
-        let extended = followed.filter { new.contains($0.entity) }
-        if source.way == .changeTable { _ = try ChangeTable.mark(of: source.tables + extended, connection) }
-        try container.migrate(to: model(with: entities, new))
-        for index in source.tables.indices {
-            source.tables[index].references += followed[index].references.filter { new.contains($0.entity) }
-        }
-        source.tables += extended
-        source.consistentFrom = nil
+        if source.way == .changeTable { _ = try ChangeTable.mark(of: source.tables + tables, connection) }
+        return Addition(
+            tables: tables, model: stored.adding(entities, new),
+            references: followed[..<known.count].map { $0.references.filter { new.contains($0.entity) } })
     }
 
-    private func requireEmpty(_ entity: String) throws {
-        guard try container.model().entity(named: entity) != nil else { return }
-        let count = try container.count(ofEntity: entity)
-        if count == 0 { return }
+    private func requireUnused(_ name: String, in model: Model) throws {
+        guard let entity = model.entity(named: name) else { return }
+        let count = try container.count(ofEntity: name)
+        if count == 0 && entity.relationships.isEmpty { return }
         throw SourceError(
             .refused,
-            "the store has objects of \(entity) already (\(count)), but tables are followed into new or empty entities",
-            remedy: .chooseEntity(orDrop: entity))
+            count > 0
+                ? "the store has objects of \(name) already (\(count)), but tables are followed into new or empty entities"
+                : "the store has an entity \(name) with relationships already, but tables are followed into new entities",
+            remedy: .chooseEntity(orDrop: name))
     }
+}
 
-    /// The store's model with new entities, and with the relationships of stored entities that lead to them.
-    private func model(with entities: [Entity], _ new: Set<String>) throws -> Model {
-        let stored = try container.model()
-        let extended = stored.entities.map { entity -> Entity in
-            guard let given = entities.first(where: { $0.name == entity.name }), !new.contains(entity.name) else {
-                return entity
-            }
-            let relationships = given.relationships.filter { new.contains($0.destination) }
-            return relationships.isEmpty ? entity : entity.adding(relationships)
+extension Model {
+    /// The model with new entities, and with the relationships of stored entities that lead to them.
+    fileprivate func adding(_ given: [Entity], _ new: Set<String>) -> Model {
+        let kept = entities.filter { !new.contains($0.name) }.map { entity in
+            let others = given.first { $0.name == entity.name }?.relationships.filter { new.contains($0.destination) }
+            return others.map { $0.isEmpty ? entity : entity.adding($0) } ?? entity
         }
-        return Model(
-            entities: extended.filter { !new.contains($0.name) } + entities.filter { new.contains($0.name) },
-            requests: stored.requests)
+        return Model(entities: kept + given.filter { new.contains($0.name) }, requests: requests)
     }
 }
 

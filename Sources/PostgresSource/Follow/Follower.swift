@@ -132,12 +132,13 @@ package final class Follower {
     private func follow(_ recovery: inout Recovery) throws {
         try requireNotInterrupted()
         try readStored()
+        try dropTables()
         if recovery.copiesAgain {
             try prepareAgain()
         } else {
             try source.way == .stream ? prepareSlot() : prepareChangeTable()
-            try changeTables()
         }
+        try changeTables()
         recovery.copiesAgain = false
         try copyTables()
         switch source.way {

@@ -45,7 +45,15 @@ extension SourceTable {
                     "\(name) cannot be in the key of \(title): values of the type \(column.typeName) may be compared by an "
                         + "extension's rules")
             }
+            if column.isArray, !choice.asText.contains(name) {
+                throw SourceError(
+                    .refused, "\(name) cannot be in the key of \(title), because it has arrays",
+                    remedy: .storeAsText(column: name))
+            }
             return column
+        }
+        guard !names.isEmpty, Set(names).count == names.count else {
+            throw SourceError(.usage, "\(list.isEmpty ? "no column" : list) cannot be the key of \(title)")
         }
         let same = keys.filter { $0.columns.count == names.count && Set($0.columns) == Set(names) }
         if same.contains(where: \.nullable.isEmpty) { return key }

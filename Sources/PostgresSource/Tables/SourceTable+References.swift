@@ -27,7 +27,7 @@ extension SourceTable {
                 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = p.own
                 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN pg_catalog.pg_attribute f ON f.attrelid = k.confrelid AND f.attnum = p.other
-            WHERE k.conrelid = $1::oid AND k.contype = 'f' AND k.convalidated
+            WHERE k.conrelid = $1::oid AND k.contype = 'f' AND k.convalidated AND k.conparentid = 0
             GROUP BY k.oid, k.conname, n.nspname, c.relname ORDER BY pg_catalog.min(a.attnum), k.conname
             """, [number], columns: 4
         ).map { Reference(columns: names($0[0]), schema: $0[1] ?? "", table: $0[2] ?? "", key: names($0[3])) }
@@ -54,18 +54,25 @@ extension SourceTable {
     }
 
     /// Returns the tables as the store is to remember them, and their entities, with relationships for the foreign keys
-    /// of followed columns that have a `destination`.
-    static func followed(_ tables: [SourceTable]) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
+    /// of followed columns that have a `destination`. If `new` isn't nil, only foreign keys to and from these entities become
+    /// relationships, whose names the stored model doesn't have yet.
+    static func followed(
+        _ tables: [SourceTable], relating new: Set<String>? = nil, besides stored: Model = Model(entities: [])
+    ) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
         var followed = try tables.map { try $0.followed() }
         var relationships: [String: [RelationshipDescription]] = [:]
         var taken = Dictionary(followed.map { ($0.entity, Set($0.columns.map(\.name))) }) { first, _ in first }
+        for entity in stored.entities {
+            taken[entity.name, default: []].formUnion(entity.attributes.map(\.name) + entity.relationships.map(\.name))
+        }
         for (index, table) in tables.enumerated() {
             let entity = followed[index].entity
             var columns: Set<[String]> = []
             for reference in table.references
             where reference.columns.allSatisfy({ name in followed[index].columns.contains { $0.name == name } }) {
                 guard let other = table.destination(reference, among: tables),
-                    columns.insert(reference.columns).inserted
+                    columns.insert(reference.columns).inserted,
+                    new.map({ $0.contains(entity) || $0.contains(other.choice.entity) }) ?? true
                 else { continue }
                 let name = table.name(reference.columns, other.choice.entity, besides: taken[entity] ?? [])
                 taken[entity, default: []].insert(name)

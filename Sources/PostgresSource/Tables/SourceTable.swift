@@ -109,6 +109,9 @@ struct SourceTable {
         }
     }
 
+    /// The types int2vector and oidvector, which aren't written like arrays.
+    private static let vectors = ["22", "30"]
+
     private static func columns(ofTable number: String, _ connection: Connection) throws -> [Column] {
         try connection.execute(
             """
@@ -143,7 +146,8 @@ struct SourceTable {
             Column(
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
                 modifier: Int32(row[8] ?? "") ?? -1,
-                baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
+                baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "",
+                isArray: row[5] == "A" && !vectors.contains(row[3] ?? ""),
                 element: UInt32(row[12] ?? "") ?? 0,
                 isGenerated: row[6] != "", hasDefault: row[7] == "t",
                 hasOwnOrder: row[9] == "t", mark: UInt32(row[10] ?? "") ?? 0,

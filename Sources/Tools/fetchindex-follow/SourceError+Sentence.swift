@@ -26,6 +26,7 @@ extension SourceRemedy {
         case .namePublication: "; --publication names one that the tables' owner has made"
         case .setCondition: ": use --where instead"
         case .leaveOut: ": list the other columns with --columns"
+        case .storeAsText(let column): ": store it as text with --text \(column)"
         case .changeValue(let entity, let column):
             "; change it in the source and follow again, or store such values as null or as the nearest value with "
                 + "--unstorable \(entity):null or \(entity):clamp; to store the column as text, end following with --end, drop the "
