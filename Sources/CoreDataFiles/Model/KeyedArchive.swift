@@ -117,6 +117,8 @@ struct KeyedArchive {
         /// dictionary of its own for known keys, whose values are an array.
         func elements(_ key: String) -> [Value] { object(key)?.elements ?? [] }
 
+        private static let bytesOfElement = 16
+
         /// The elements, if the object is a collection.
         var elements: [Value] { (object("values") ?? self).list("NS.objects") }
 
@@ -130,7 +132,18 @@ struct KeyedArchive {
             guard let place = archive.list.member(key, of: reference), case .array(let references) = archive.list[place]
             else { return [] }
             archive.budget.left -= references.count
-            return archive.isExhausted ? [] : references.map(archive.value)
+            var values: [Value] = []
+            for reference in references where !archive.isExhausted {
+                let value = archive.value(of: reference)
+                // A long text counts as several elements, because each value is a copy of it.
+                switch value {
+                case .text(let text): archive.budget.left -= text.utf8.count / Self.bytesOfElement
+                case .bytes(let bytes): archive.budget.left -= bytes.count / Self.bytesOfElement
+                default: break
+                }
+                values.append(value)
+            }
+            return archive.isExhausted ? [] : values
         }
     }
 }

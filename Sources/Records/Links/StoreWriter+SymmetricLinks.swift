@@ -108,10 +108,22 @@ extension StoreWriter {
     }
 
     /// Takes the links of a to-one relationship that is its own inverse from the objects that refer to an object, except one.
-    /// O(log n).
-    package func releasePartners(of target: RecordKey, _ name: EntityLinks.Name, except object: RecordKey?) throws {
-        for holder in try holders(of: name, to: target) where holder != object {
+    /// Returns these objects. O(log n).
+    @discardableResult
+    package func releasePartners(
+        of target: RecordKey, _ name: EntityLinks.Name, except object: RecordKey?
+    ) throws -> [RecordKey] {
+        let released = try holders(of: name, to: target).filter { $0 != object }
+        for holder in released {
             _ = try set(SymmetricLink(name: name, join: nil, near: holder, far: target), to: .null)
+        }
+        return released
+    }
+
+    /// Gives back the links that `releasePartners` has taken. O(log n).
+    package func restorePartners(_ released: [RecordKey], of target: RecordKey, _ name: EntityLinks.Name) throws {
+        for holder in released {
+            _ = try set(SymmetricLink(name: name, join: nil, near: holder, far: target), to: target.reference)
         }
     }
 

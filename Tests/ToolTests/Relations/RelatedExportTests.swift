@@ -169,6 +169,41 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
+    /// A keyed row may name a row that comes later, and rows may be written twice.
+    @Test func keyedRowsGiveBothObjectsALink() throws {
+        let model = try tool.file(
+            "model.json",
+            #"{"entities":[{"name":"P","attributes":[{"name":"n","type":"string","isUnique":true},{"name":"x","type":"integer"}],"relationships":[{"name":"twin","destination":"P","inverse":"twin"}]}]}"#
+        )
+        #expect(try tool.run("model", "migrate", tool.store, "--to", model, "--create").status == 0)
+        func importing(_ text: String, _ options: String...) throws -> Tool.Result {
+            try tool.run(["import", tool.store, tool.file("p.csv", text), "--entity", "P"] + options)
+        }
+        func twins() throws -> [String] {
+            let lines = try tool.run("export", tool.store, "--entity", "P", "--format", "csv").output
+            return lines.split(separator: "\n").dropFirst().map { line in
+                let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+                return "\(fields[1]):\(fields[3].prefix { $0 != "@" })"
+            }
+        }
+        for round in 0..<3 {
+            let result = try importing("@id,n,twin\n1,a,2\n2,b,\n", "--key", "n")
+            #expect(
+                result.status == 0 && (round == 0 || result.output.contains("0 inserted, 0 updated")),
+                "\(result.output)")
+            #expect(try twins() == ["a:2", "b:1"])
+        }
+        // The second row of y makes the transaction write rows again, in which a is new again.
+        let again = try importing("n,twin,x\nz,b,1\na,,1\na,,2\n", "--key", "n", "--relate", "twin=P.n")
+        #expect(again.status == 0, "\(again.error)")
+        #expect(try twins() == ["a:", "b:3", "z:2"])
+        // A refused row leaves the partners of those whom it names.
+        let refused = try importing("@id,n,twin\n9,a,2\n", "--skip-bad-rows")
+        #expect(refused.output.contains("1 bad row was skipped") || refused.error.contains("1 bad row was skipped"))
+        #expect(try twins() == ["a:", "b:3", "z:2"])
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
     /// A refused row stores nothing, so that a later import can use its number.
     @Test func anImportUsesEachObjectNumberOnce() throws {
         let model = try tool.file(

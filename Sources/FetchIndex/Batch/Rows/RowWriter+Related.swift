@@ -13,7 +13,7 @@ extension RowWriter {
         let old = try stored.flatMap { try transaction.copy(of: $0) }
         let (references, missing) = try references(of: row, old, stored)
         var unmade = missing
-        var outcome = try write(row, references, stored, old)
+        var outcome = try write(row, freeing: references, stored, old)
         try noteMutual(row, outcome.object, old, references, missing)
         for (column, related) in zip(table.columns, row.related) where column.kind == .list {
             guard let links = related.links else { continue }
@@ -55,7 +55,9 @@ extension RowWriter {
             if column.isMutual, mutual != nil {
                 // A link that a row leaves out goes only at the end of the import.
                 guard let target = link else { continue }
-                try release(target.object, for: object, column)
+                try requireFree(target.object, for: object, column)
+                references.append((column, target))
+                continue
             }
             if let taken = link, try isTaken(taken, column, old), old != nil || column.reference.isOptional {
                 // The linked object is linked to another holder, which a later row may link elsewhere.
@@ -91,6 +93,27 @@ extension RowWriter {
         let entity = entity
         let target = try RecordView(old.span.bytes, of: entity).integer(at: column.reference.slot)
         return target != Int64(bitPattern: link.object.rawValue)
+    }
+
+    /// Writes a row, and takes the objects that it names from their present partners, in relationships that are their own
+    /// inverses. If the row is refused, the partners stay.
+    private func write(
+        _ row: LinkedRow, freeing references: [(RelatedColumn, RowLink?)], _ stored: RecordKey?, _ old: [UInt8]?
+    ) throws -> WriteOutcome {
+        var released: [(column: RelatedColumn, target: RecordKey, holders: [RecordKey])] = []
+        if mutual != nil {
+            for case (let column, let link?) in references where column.isMutual {
+                let name = column.reference.name
+                let holders = try transaction.releasePartners(of: link.object, name, except: stored)
+                released.append((column, link.object, holders))
+            }
+        }
+        do { return try write(row, references, stored, old) } catch {
+            for (column, target, holders) in released {
+                try transaction.restorePartners(holders, of: target, column.reference.name)
+            }
+            throw error
+        }
     }
 
     private func write(

@@ -83,6 +83,7 @@ package struct ImportTransaction {
         }
         if linker.laterCount > Self.mostWaiting { _ = try linker.settle(with: writer, atEnd: false) }
         try writer.commitBatch()
+        linker.noteCommitted()
         changed = ChangedRows()
         created = columns.map(\.insertedCount)
     }
@@ -101,6 +102,7 @@ package struct ImportTransaction {
 
     private mutating func rollBack() {
         writer.rollback(uncounting: changed.counts)
+        linker.noteRolledBack()
         linker.forgetLater(of: changed.rows, changed.numbers)
         for (column, count) in zip(columns, created) { column.forget(insertedCount: count) }
         changed = ChangedRows()

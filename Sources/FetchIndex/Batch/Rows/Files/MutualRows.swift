@@ -4,7 +4,7 @@ internal import FetchIndexModels
 /// name a link, or one of them alone. So a link stays if either row names it, and goes only at the end of the import, if a
 /// row leaves it out and the other object's row, if any, does too. Otherwise, a second import of a file would change links.
 ///
-/// Takes some 100 bytes for each row with such links.
+/// Takes some 100 bytes for each row with such links, and some 100 for each link.
 final class MutualRows {
     /// An object of a relationship.
     private struct Side: Hashable {
@@ -25,6 +25,23 @@ final class MutualRows {
     private var omitted: [Side: [Omission]] = [:]
     /// Objects whose rows are counted as unchanged.
     private(set) var unchanged: Set<RecordKey> = []
+
+    /// The objects that the transaction has inserted, with their columns.
+    private var inserted: [(object: RecordKey, columns: [RelatedColumn])] = []
+
+    func noteInserted(_ object: RecordKey, _ columns: [RelatedColumn]) { inserted.append((object, columns)) }
+
+    func noteCommitted() { inserted = [] }
+
+    /// Forgets what the rows of objects say that the transaction had inserted. These rows may be written again, as objects
+    /// with other numbers.
+    func forgetInserted() {
+        for (object, columns) in inserted {
+            for column in columns where column.isMutual { note(object, column, naming: [], omitting: []) }
+            unchanged.remove(object)
+        }
+        inserted = []
+    }
 
     /// Notes what the last row of an object says.
     func note(

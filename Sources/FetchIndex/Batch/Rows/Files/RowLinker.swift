@@ -77,6 +77,7 @@ struct RowLinker {
         let (outcome, unmade) = try rows.write(row)
         writer.count(outcome)
         let number = outcome.object.number
+        if case .inserted = outcome { mutual?.noteInserted(outcome.object, columns) }
         if outcome.isUnchanged { mutual?.noteUnchanged(outcome.object) }
         forget(number, links.related)
         if resolvesInFile, let name = links.fileNumber { objects[links.giver, default: [:]][name] = number }
@@ -101,6 +102,12 @@ struct RowLinker {
         missing.removeAll(of: number) { decided.contains($1.column.relationship) }
         later.removeAll(of: number) { decided.contains(columns[$1.column].relationship) }
     }
+
+    /// Notes that the transaction was committed.
+    func noteCommitted() { mutual?.noteCommitted() }
+
+    /// Notes that the transaction was rolled back, so that the objects that it inserted don't exist.
+    func noteRolledBack() { mutual?.forgetInserted() }
 
     /// Forgets the waiting links of rows that are written again. `numbers` are the object numbers of the rows.
     mutating func forgetLater(of rows: RowBatch, _ numbers: [UInt64]) {
@@ -194,6 +201,7 @@ struct RowLinker {
         switch related {
         case .absent, .named, .none: return []
         case .object(let link):
+            if column.isMutual { mutual?.note(object, column, naming: [link.object], omitting: []) }
             return [MissingLink(holder: object, link: link, column: column, isOfUnchanged: links.isOfUnchanged)]
         case .list(let list):
             let set = try rows(with: writer).setLinks(list, of: object, column)
