@@ -191,7 +191,7 @@ import Testing
 
     /// A commit that waits for a standby is sent before it is visible. A copy that becomes due must wait until the
     /// commit is visible.
-    @Test func aCopyWaitsForInvisibleCommits() throws {
+    @Test(.enabled(if: TestServer.hasFilters)) func aCopyWaitsForInvisibleCommits() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())

@@ -74,7 +74,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    @Test func rowsWithKeysOfManyTypesAreFollowed() throws {
+    @Test(.enabled(if: TestServer.hasICU)) func rowsWithKeysOfManyTypesAreFollowed() throws {
         for (type, keys) in [
             ("text", "'a''b', '\\\\N'"),
             ("timestamptz", "'2024-03-01 12:00+09', '2024-03-01 12:00:00.123456+00'"),
@@ -158,7 +158,7 @@ import Testing
     @Test func conditionsThatDependOnOtherRowsTimeOrChanceAreRefused() throws {
         let (followed, _) = try table()
         let error = #expect(throws: SourceError.self) {
-            try followed.follow(["t"]) { $0.tables[0].condition = "id IN (SELECT id FROM public.t WHERE a = 'a1')" }
+            try followed.follow(["t"]) { $0.tables[0].condition = "id > (SELECT max(id) - 5 FROM public.t)" }
         }
         #expect(error?.description.contains("it reads other rows or tables") ?? false)
         for condition in ["a < now()::text", "random() < 0.5", "id < (extract(epoch FROM now()))"] {

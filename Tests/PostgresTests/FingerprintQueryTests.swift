@@ -73,7 +73,7 @@ import Testing
         try compare("after changes")
     }
 
-    @Test func onlyFollowedRowsAndColumnsCount() throws {
+    @Test(.enabled(if: TestServer.hasFilters)) func onlyFollowedRowsAndColumnsCount() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text, w text)",
             "INSERT INTO public.t SELECT i, 'v' || i, 'w' || i FROM generate_series(1, 50) i")
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Groups have the names of the store's sections, and null isn't the empty text.
-    @Test func groupsAreTheSectionsOfTheStore() throws {
+    @Test(.enabled(if: TestServer.hasICU)) func groupsAreTheSectionsOfTheStore() throws {
         let (followed, _) = try Followed.database(
             "CREATE COLLATION public.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
             """

@@ -111,7 +111,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func onlyChosenRowsAndColumnsAreFollowed() throws {
+    @Test(.enabled(if: TestServer.hasFilters)) func onlyChosenRowsAndColumnsAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.packages(name text PRIMARY KEY, section text, size integer, tags text[])",
             "INSERT INTO public.packages SELECT 'p' || i, CASE i % 2 WHEN 0 THEN 'games' ELSE 'web' END, i, '{a,b}' FROM generate_series(1, 20) i"

@@ -14,6 +14,17 @@ final class TestServer {
         return !versions.isEmpty
     }()
 
+    /// The major version that is demanded, or the newest one that is installed.
+    private static let version: Int? = {
+        if let demanded = ProcessInfo.processInfo.environment["FETCHINDEX_POSTGRES"] { return Int(demanded) }
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        return versions.compactMap { Int($0) }.max()
+    }()
+    /// Whether publications can have conditions and lists of columns.
+    static let hasFilters = version.map { $0 >= 15 } ?? false
+    /// Whether the server has collations of ICU. Those of PyPI haven't.
+    static let hasICU = version.map { FileManager.default.fileExists(atPath: "/usr/lib/postgresql/\($0)") } ?? false
+
     /// The server's folder. The user that runs the server can enter it.
     let folder = ServerFolders.new()
     private(set) var port: UInt16
