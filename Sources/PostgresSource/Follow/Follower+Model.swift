@@ -68,6 +68,11 @@ extension Follower {
 
     /// Returns a table's condition from the store's own publication, if any. In it, columns have their current names.
     func filter(of table: FollowedSource.Table) throws -> String? {
+        // Without a mark, the publication may still have an earlier condition.
+        try source.mark == nil ? nil : publishedCondition(of: table)
+    }
+
+    func publishedCondition(of table: FollowedSource.Table) throws -> String? {
         guard source.way == .stream, source.ownsPublication, table.condition != nil else { return nil }
         return try connection.value(
             """

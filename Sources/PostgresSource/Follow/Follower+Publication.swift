@@ -50,7 +50,9 @@ extension Follower {
     }
 
     private func noteFilters() throws {
-        for index in source.tables.indices { source.tables[index].filter = try filter(of: source.tables[index]) }
+        for index in source.tables.indices {
+            source.tables[index].filter = try publishedCondition(of: source.tables[index])
+        }
     }
 
     /// The tables in a publication's SQL, with the columns and conditions that the server can apply.
@@ -107,6 +109,12 @@ extension Follower {
         for table in source.tables {
             guard let row = published.first(where: { $0[0] == table.schema && $0[1] == table.name }) else {
                 throw SourceError(.refused, "the publication \(name) does not have the table \(table.title)")
+            }
+            guard table.condition == nil else {
+                throw SourceError(
+                    .refused,
+                    "the condition of \(table.title) needs a publication of the store's own: \(name) would send other rows too",
+                    remedy: .setCondition)
             }
             guard row[2] == nil else {
                 throw SourceError(

@@ -7,40 +7,40 @@ internal import FetchIndexModels
 //
 // A process that is ended in between leaves the rest to the next one, which finds `mark` nil.
 extension Follower {
-    /// Ceases to follow the tables that the options name, also if the source no longer has them. Throws `SourceError` if no
-    /// table would be left.
-    func dropTables() throws {
+    /// Takes the tables that the options name out of the description, also if the source no longer has them; `changeTables`
+    /// stores it. Unless all tables are copied again, throws `SourceError` if changes of the other tables may be missing.
+    func dropTables(copiesAgain: Bool) throws {
         let choices = try options.droppedTables.map { try TableChoice($0) }
         let dropped = source.tables.filter { table in choices.contains { $0.isName(of: table) } }
         guard position != nil, !dropped.isEmpty else { return }
         guard dropped.count < source.tables.count else {
             throw SourceError(.usage, "no table would be left", remedy: .end)
         }
-        // The mark of a table that is missing in the source can't be compared.
-        if source.mark != nil, try dropped.allSatisfy({ try hasTable($0) }) { try checkMark() }
         let gone = Set(dropped.map(\.entity))
         source.tables.removeAll { gone.contains($0.entity) }
         for index in source.tables.indices {
+            try followRename(of: index)
             source.tables[index].references.removeAll { gone.contains($0.entity) }
         }
         source.formerTables = (source.formerTables ?? []) + dropped.map(\.number)
-        source.mark = nil
-        try storePosition()
+        if copiesAgain || source.mark == nil { return }
+        // The marks of the tables that stay are among the known ones.
+        let mark = try sourceMark()
+        func parts(_ mark: String?) -> Set<Substring> { Set(mark?.split(separator: " ") ?? []) }
+        if mark == nil || !parts(mark).isSubset(of: parts(source.mark)) { try checkMark() }
+        source.mark = mark
     }
 
-    private func hasTable(_ table: FollowedSource.Table) throws -> Bool {
-        try connection.value("SELECT 1 FROM pg_catalog.pg_class WHERE oid = $1::oid", ["\(table.number)"]) != nil
-    }
-
-    /// Adds the tables that the options name and the store doesn't follow yet, and gives followed ones other conditions and
-    /// columns. These tables are copied while the others are followed. Throws `SourceError` before anything is changed if a
+    /// Adds the tables that the options name and the store doesn't follow yet, gives followed ones other conditions and
+    /// columns, and stores that others were dropped. New and changed tables are copied while the others are followed. Throws `SourceError` before anything is changed if a
     /// table can't be followed in that way.
     func changeTables() throws {
         let new = options.tables.filter { choice in !source.tables.contains { choice.isName(of: $0) } }
         let changed = options.tables.filter { choice in
             source.tables.contains { choice.isName(of: $0) && !choice.matches($0) }
         }
-        guard position != nil, !new.isEmpty || !changed.isEmpty else { return }
+        let isDropping = stored.source.map { $0.tables.count > source.tables.count } ?? false
+        guard position != nil, !new.isEmpty || !changed.isEmpty || isDropping else { return }
         try checkMark()
         // The publication needs the present names of columns.
         for index in source.tables.indices { try followChanges(ofTable: index) }

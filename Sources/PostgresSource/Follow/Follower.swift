@@ -68,6 +68,8 @@ package final class Follower {
     /// Rows whose foreign keys name missing rows. The list isn't stored: after a start or a lost connection, the rows
     /// are found again if the store says that there were any.
     var waiting = WaitingRows()
+    /// Whether the tables that the options add, change and drop were added, changed and dropped.
+    private var hasChangedTables = false
     /// Values that were stored as others, and aren't told yet.
     let replaced = ReplacedValues()
     /// Received transactions that may not be visible in the source yet; a copy waits for them. The list outlives the
@@ -132,13 +134,15 @@ package final class Follower {
     private func follow(_ recovery: inout Recovery) throws {
         try requireNotInterrupted()
         try readStored()
-        try dropTables()
+        if !hasChangedTables { try dropTables(copiesAgain: recovery.copiesAgain) }
         if recovery.copiesAgain {
             try prepareAgain()
         } else {
             try source.way == .stream ? prepareSlot() : prepareChangeTable()
         }
-        try changeTables()
+        // Once: later, the tables and their columns may have other names.
+        if !hasChangedTables { try changeTables() }
+        hasChangedTables = true
         recovery.copiesAgain = false
         try copyTables()
         switch source.way {

@@ -24,7 +24,7 @@ extension SourceRemedy {
         case .chooseEntity(let entity?):
             ": name another entity, --table SCHEMA.TABLE=ENTITY, or first drop this one: \(Self.drop(entity))"
         case .namePublication: "; --publication names one that the tables' owner has made"
-        case .setCondition: ": use --where instead"
+        case .setCondition: ": use --where, without --publication"
         case .leaveOut: ": list the other columns with --columns"
         case .storeAsText(let column): ": store it as text with --text \(column)"
         case .changeValue(let entity, let column):
