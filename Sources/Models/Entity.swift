@@ -279,8 +279,7 @@ public struct Entity: Sendable {
         uniqueConstraints.first { $0.slots == [slot] }
     }
 
-    /// The constraint of attributes that are unique together, or of one that is unique by itself, in whatever order it has
-    /// them; nil for others.
+    /// The constraint of attributes that are unique together, in any order, or of one alone; nil for others.
     package func uniqueConstraint(ofSlots slots: [Int]) -> UniqueConstraint? {
         let wanted = Set(slots)
         return uniqueConstraints.first { $0.slots.count == slots.count && Set($0.slots) == wanted }

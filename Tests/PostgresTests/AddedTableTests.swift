@@ -6,10 +6,10 @@ import Testing
 
 /// A store begins to follow further tables, and ceases to follow some, while it follows others.
 @Suite(.enabled(if: TestServer.isInstalled)) struct AddedTableTests {
-    private static let books = ["id": "id", "title": "title", "author_id": "author_id"]
-    private static let authors = ["id": "id", "name": "name"]
+    static let books = ["id": "id", "title": "title", "author_id": "author_id"]
+    static let authors = ["id": "id", "name": "name"]
 
-    private func database(_ usesChangeTable: Bool) throws -> (Followed, Connection) {
+    static func database(_ usesChangeTable: Bool) throws -> (Followed, Connection) {
         var (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
             "CREATE TABLE public.books(id integer PRIMARY KEY, title text, author_id integer REFERENCES public.authors)",
@@ -25,8 +25,8 @@ import Testing
         return (followed, connection)
     }
 
-    private func requireEqual(_ followed: Followed, _ tables: [String], _ comment: String = "") throws {
-        let columns = ["authors": Self.authors, "books": Self.books, "other": ["id": "id", "v": "v"]]
+    static func requireEqual(_ followed: Followed, _ tables: [String], _ comment: String = "") throws {
+        let columns = ["authors": authors, "books": books, "other": ["id": "id", "v": "v"]]
         for table in tables {
             let expected = try followed.sourceRows("public.\(table)", key: "id", columns[table] ?? [:])
             #expect(try followed.rows(table, key: "id") == expected, "\(table) \(comment)")
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func tablesAreAddedWhileOthersAreFollowed(usesChangeTable: Bool) throws {
-        let (followed, connection) = try database(usesChangeTable)
+        let (followed, connection) = try Self.database(usesChangeTable)
         try followed.follow(["books"])
         // Changes of both tables that the store hasn't seen yet.
         try connection.execute(
@@ -43,12 +43,12 @@ import Testing
         let events = try followed.follow(["authors"])
         #expect(
             events.contains("copied public.authors: 31") && !events.contains { $0.hasPrefix("copied public.books") })
-        try requireEqual(followed, ["books", "authors"])
+        try Self.requireEqual(followed, ["books", "authors"])
         try connection.execute(
             "DELETE FROM public.books WHERE id = 50; UPDATE public.authors SET name = 'x' WHERE id = 3")
         // The tables that are followed already may be named, too.
         try followed.follow(["books", "other", "authors"])
-        try requireEqual(followed, ["books", "authors", "other"])
+        try Self.requireEqual(followed, ["books", "authors", "other"])
         let context = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).newContext()
         let byNew = FetchRequest<ManagedObject>(
             entityName: "books", predicate: try FetchPredicate("author.name == 'new'"))
@@ -60,36 +60,14 @@ import Testing
                 INSERT INTO public.books VALUES (\(500 + round), 'n', \(200 + round)); DELETE FROM public.other WHERE id = \(round)
                 """)
             try followed.follow()
-            try requireEqual(followed, ["books", "authors", "other"], "round \(round)")
+            try Self.requireEqual(followed, ["books", "authors", "other"], "round \(round)")
         }
-    }
-
-    @Test(arguments: [false, true]) func droppedTablesKeepTheirRows(usesChangeTable: Bool) throws {
-        let (followed, connection) = try database(usesChangeTable)
-        try followed.follow(["books", "authors", "other"])
-        // The log has changes of the table from before it is dropped.
-        try connection.execute("UPDATE public.authors SET name = 'late'; UPDATE public.other SET v = 'late'")
-        try followed.follow { $0.droppedTables = ["authors"] }
-        try connection.execute(
-            "DELETE FROM public.authors WHERE id = 30 AND false; UPDATE public.authors SET name = 'later'")
-        try connection.execute("UPDATE public.books SET title = 'y'")
-        try followed.follow()
-        try requireEqual(followed, ["books", "other"])
-        #expect(try followed.rows("authors", key: "id").count == 30)
-        let unknown = #expect(throws: SourceError.self) { try followed.follow { $0.droppedTables = ["authors"] } }
-        #expect(unknown?.reason == "the store follows public.books=books, public.other=other, not public.authors")
-        let again = #expect(throws: SourceError.self) { try followed.follow(["authors"]) }
-        #expect(again?.reason.hasPrefix("the store has objects of authors already (30)") ?? false)
-        let all = #expect(throws: SourceError.self) { try followed.follow { $0.droppedTables = ["books", "other"] } }
-        #expect(all?.reason == "no table would be left")
-        try followed.follow()
-        try requireEqual(followed, ["books", "other"])
     }
 
     @Test(.enabled(if: TestServer.hasFilters), arguments: [false, true]) func conditionsAndColumnsMayChange(
         usesChangeTable: Bool
     ) throws {
-        let (followed, connection) = try database(usesChangeTable)
+        let (followed, connection) = try Self.database(usesChangeTable)
         try followed.follow(["books", "other"])
         #expect(try followed.fetch(OrderDefinition(entity: "other", sortKeys: [SortKey("v")]), cache: "by v") == 40)
         for condition in ["id % 2 = 0", "id > 10", "true"] {
@@ -120,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func renamedTablesAreFollowedOn(usesChangeTable: Bool) throws {
-        let (followed, connection) = try database(usesChangeTable)
+        let (followed, connection) = try Self.database(usesChangeTable)
         try followed.follow(["other", "books"])
         try connection.execute(
             "ALTER TABLE public.other RENAME TO others; UPDATE public.others SET v = 'r' WHERE id = 1")
@@ -141,7 +119,7 @@ import Testing
     }
 
     @Test func theAddressOfTheSourceMayChange() throws {
-        let (followed, connection) = try database(false)
+        let (followed, connection) = try Self.database(false)
         try followed.follow(["other"])
         let moved = Followed(address: followed.address.replacingOccurrences(of: "127.0.0.1", with: "localhost"))
         func follow(_ moves: Bool) throws {
@@ -156,14 +134,14 @@ import Testing
         try connection.execute("INSERT INTO public.other VALUES (900, 'moved')")
         // The store remembers the new address.
         try followed.follow { $0.address = nil }
-        try requireEqual(followed, ["other"])
+        try Self.requireEqual(followed, ["other"])
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         #expect(try container.information().source?.address == moved.address)
     }
 
     /// What the source refuses changes nothing in the store.
     @Test func refusedTablesLeaveTheStoreAsItWas() throws {
-        let (followed, connection) = try database(false)
+        let (followed, connection) = try Self.database(false)
         try connection.execute(
             """
             CREATE TABLE public.sales(id integer PRIMARY KEY) PARTITION BY RANGE (id);
@@ -183,12 +161,12 @@ import Testing
         try followed.follow(["authors"])
         let columns = ["id": "id", "name": "name", "author_id": "author_id"]
         #expect(try followed.rows("books", key: "id") == followed.sourceRows("public.books", key: "id", columns))
-        try requireEqual(followed, ["authors"])
+        try Self.requireEqual(followed, ["authors"])
         // A table that the source no longer has can be dropped.
         try connection.execute("DROP TABLE public.sales")
         try followed.follow { $0.droppedTables = ["sales"] }
         try followed.follow(["other"]) { $0.recopies = true }
-        try requireEqual(followed, ["authors", "other"])
+        try Self.requireEqual(followed, ["authors", "other"])
         let given = Followed(address: followed.address)
         try connection.execute("CREATE PUBLICATION mine FOR TABLE public.books")
         try given.follow(["books"]) { $0.publication = "mine" }
@@ -199,7 +177,7 @@ import Testing
     }
 
     @Test func missedChangesAreNoticedBeforeTablesChange() throws {
-        let (followed, connection) = try database(true)
+        let (followed, connection) = try Self.database(true)
         try followed.follow(["other"])
         try connection.execute(
             """
@@ -215,78 +193,9 @@ import Testing
         #expect((#expect(throws: SourceError.self) { try followed.follow() })?.kind == .lost)
     }
 
-    @Test func aDroppedTableLeavesTheOthersWhole() throws {
-        let (followed, connection) = try database(false)
-        try followed.follow(["books", "authors", "other"]) { $0.tables[2].condition = "id < 30" }
-        // Tables and columns have other names, and the dropped one is gone.
-        try connection.execute(
-            """
-            ALTER TABLE public.books RENAME TO volumes; ALTER TABLE public.volumes DROP author_id; DROP TABLE public.authors;
-            ALTER TABLE public.other RENAME v TO w; UPDATE public.other SET w = 'x' WHERE id < 9
-            """)
-        try followed.follow { $0.droppedTables = ["authors"] }
-        try connection.execute(
-            "UPDATE public.volumes SET title = 'z' WHERE id = 2; INSERT INTO public.other VALUES (0, 'n'), (99, 'n')")
-        try followed.follow()
-        let books = try followed.sourceRows("public.volumes", key: "id", ["id": "id", "title": "title"])
-        #expect(try followed.rows("books", key: "id") == books)
-        let other = try followed.sourceRows("public.other WHERE id < 30", key: "id", ["id": "id", "w": "w"])
-        #expect(try followed.rows("other", key: "id") == other)
-        // What is refused drops nothing.
-        let refused = #expect(throws: SourceError.self) {
-            try followed.follow(["public.bare"]) { $0.droppedTables = ["volumes"] }
-        }
-        #expect(refused?.reason == "the source has no table public.bare")
-        try connection.execute("UPDATE public.volumes SET title = 'again' WHERE id = 3")
-        try followed.follow()
-        #expect(try followed.rows("books", key: "id")["3"]?["title"] == "again")
-    }
-
-    @Test func changesThatADroppedTableWouldHideAreNoticed() throws {
-        for usesChangeTable in [false, true] {
-            let (followed, connection) = try database(usesChangeTable)
-            try followed.follow(["books", "other"])
-            let publication = try connection.value("SELECT pubname FROM pg_publication") ?? ""
-            try connection.execute(
-                usesChangeTable
-                    ? "ALTER TABLE public.other DISABLE TRIGGER fetchindex_note; UPDATE public.other SET v = 's'; "
-                        + "ALTER TABLE public.other ENABLE ALWAYS TRIGGER fetchindex_note; DROP TABLE public.books"
-                    : "ALTER PUBLICATION \(publication) DROP TABLE public.other; UPDATE public.other SET v = 's'; "
-                        + "ALTER PUBLICATION \(publication) ADD TABLE public.other; DROP TABLE public.books")
-            let error = #expect(throws: SourceError.self) { try followed.follow { $0.droppedTables = ["books"] } }
-            #expect(error?.kind == .lost, "\(String(describing: error))")
-            try followed.follow {
-                $0.droppedTables = ["books"]
-                $0.recopies = true
-            }
-            try requireEqual(followed, ["other"])
-        }
-    }
-
-    /// A given publication doesn't apply the store's condition.
-    @Test func aConditionNeedsAPublicationOfTheStore() throws {
-        let (followed, connection) = try database(false)
-        try connection.execute("CREATE PUBLICATION mine FOR TABLE public.books, public.other")
-        let first = #expect(throws: SourceError.self) {
-            try followed.follow(["other"]) {
-                $0.publication = "mine"
-                $0.tables[0].condition = "id < 5"
-            }
-        }
-        #expect(
-            first?.reason.hasPrefix("the condition of public.other needs a publication of the store's own") ?? false)
-        try followed.follow(["other"]) { $0.publication = "mine" }
-        let later = #expect(throws: SourceError.self) {
-            try followed.follow(["other"]) { $0.tables[0].condition = "id < 5" }
-        }
-        #expect(later?.remedy == .setCondition)
-        try followed.follow()
-        try requireEqual(followed, ["other"])
-    }
-
     /// A process that is ended between its note and the change of the publication leaves the rest to the next one.
     @Test(arguments: [false, true]) func anInterruptedChangeIsFinished(usesChangeTable: Bool) throws {
-        let (followed, connection) = try database(usesChangeTable)
+        let (followed, connection) = try Self.database(usesChangeTable)
         try followed.follow(["books", "other"])
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         var source = try #require(try container.followedSource(as: FollowedSource.self))
@@ -301,9 +210,9 @@ import Testing
         try connection.execute(
             "UPDATE public.other SET v = 'changed' WHERE id < 9; UPDATE public.books SET title = 'z'")
         try followed.follow()
-        try requireEqual(followed, ["books", "other"])
+        try Self.requireEqual(followed, ["books", "other"])
         try connection.execute("UPDATE public.other SET v = 'again' WHERE id < 7")
         try followed.follow()
-        try requireEqual(followed, ["books", "other"])
+        try Self.requireEqual(followed, ["books", "other"])
     }
 }

@@ -22,7 +22,7 @@ final class TestServer {
     }()
     /// Whether publications can have conditions and lists of columns.
     static let hasFilters = version.map { $0 >= 15 } ?? false
-    /// Whether the server has collations of ICU. Those of PyPI haven't.
+    /// Whether the server has collations of ICU. PyPI's servers haven't.
     static let hasICU = version.map { FileManager.default.fileExists(atPath: "/usr/lib/postgresql/\($0)") } ?? false
 
     /// The server's folder. The user that runs the server can enter it.

@@ -1,7 +1,7 @@
 internal import FetchIndexEssentials
 
-/// Writes an archived predicate as a format string. The classes and keys are those of real files, where there are any, and
-/// else of open implementations of Foundation, whose archives it reads.
+/// Writes an archived predicate as a format string. Classes and keys come from real files or, for what no real file at hand
+/// has, from open implementations of Foundation.
 struct ArchivedPredicate {
     /// A predicate, or a part of one, that has no format here.
     private struct Unknown: Error {}

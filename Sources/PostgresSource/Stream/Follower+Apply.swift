@@ -141,7 +141,7 @@ extension Follower {
     }
 
     /// The index of the followed table that the stream describes; nil for another table of a given publication, and for a
-    /// partition, whose rows are sent as those of the partitioned table.
+    /// partition, whose rows are sent under the partitioned table's name.
     private func index(of table: StreamedTable) -> Int? {
         source.tables.firstIndex { $0.number == table.number }
     }

@@ -9,7 +9,7 @@ extension SourceTable {
         let table: String
         let key: [String]
 
-        /// The columns in the order of the other table's key columns, which are those of `key` in any order.
+        /// The columns in the order of the other table's key columns; `key` may have another order.
         func columns(naming key: [String]) -> [String] {
             key.compactMap { name in self.key.firstIndex(of: name).map { columns[$0] } }
         }

@@ -2,7 +2,7 @@ package import FetchIndexModels
 internal import FetchIndexValues
 
 /// Links of relationships that are their own inverses. Each link is stored twice, from either object to the other one: in
-/// the records of the two objects, or in two records of a join entity. So links are read like those of other relationships.
+/// the records of the two objects, or in two records of a join entity. So they are read like other relationships' links.
 extension StoreWriter {
     /// A link of a relationship that is its own inverse, seen from one of its objects.
     struct SymmetricLink: Equatable {

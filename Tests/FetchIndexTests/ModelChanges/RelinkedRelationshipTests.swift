@@ -235,7 +235,7 @@ import Testing
         #expect(try links(container) == before)
     }
 
-    /// Their links would be those of both.
+    /// One join would hold the links of both.
     @Test func twoSidesDoNotBecomeTheirOwnInverses() throws {
         func model(_ inverse: (String, String), _ isToMany: Bool) -> Model {
             let sides = [("f", inverse.0), ("g", inverse.1)].map { name, inverse in
