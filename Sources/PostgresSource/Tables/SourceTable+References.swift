@@ -53,9 +53,9 @@ extension SourceTable {
         return [stem, plain, column + "_object"].first { !$0.isEmpty && !taken.contains($0) } ?? column + "_object_"
     }
 
-    /// Returns the tables as the store is to remember them, and their entities, with relationships for the foreign keys
-    /// of followed columns that have a `destination`. If `new` isn't nil, only foreign keys to and from these entities become
-    /// relationships, whose names the stored model doesn't have yet.
+    /// Returns the tables as the store is to remember them, and their entities. A foreign key becomes a relationship if its
+    /// columns are followed and it has a `destination`. If `new` isn't nil, only foreign keys to and from these entities
+    /// become relationships; their names are ones that the stored model doesn't have yet.
     static func followed(
         _ tables: [SourceTable], relating new: Set<String>? = nil, besides stored: Model = Model(entities: [])
     ) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {

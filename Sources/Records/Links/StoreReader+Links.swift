@@ -67,8 +67,8 @@ extension StoreReader {
     }
 
     /// The join object whose first reference leads to one object and whose second reference leads to another; nil if there
-    /// isn't one. `references` are the two of the join entity. O(log n), or if links of both objects have positions, O(links
-    /// of the object with fewer links).
+    /// isn't one. `references` are the two of the join entity. O(log n); if the links of both objects have positions, linear
+    /// in the smaller number of links.
     func join(
         of references: [EntityLinks.Reference], between first: RecordKey, and second: RecordKey
     ) throws -> RecordKey? {

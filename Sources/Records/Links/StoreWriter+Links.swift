@@ -150,8 +150,8 @@ extension StoreWriter {
         }
     }
 
-    /// The stored join object that links the same two objects as `record`; nil if there isn't one. O(log n), or if
-    /// links of both objects have positions, O(links of the object with fewer links).
+    /// The stored join object that links the same two objects as `record`; nil if there isn't one. O(log n); if the links of
+    /// both objects have positions, linear in the smaller number of links.
     package func join(like record: RawSpan, of entity: Int) throws -> RecordKey? {
         let references = references(of: entity)
         guard references.count == 2 else { return nil }

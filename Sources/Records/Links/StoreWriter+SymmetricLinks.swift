@@ -40,7 +40,8 @@ extension StoreWriter {
 
     /// Gives the turned link to each link that this transaction has made, and takes it from each link that it has removed.
     /// Returns whether any record changed. Throws like `update`, for example `invalidValue` if a required relationship would
-    /// become nil. O(log n) for each link.
+    /// become nil. O(log n) for each link; if the links have positions, each is also searched among those of its objects, see
+    /// `join(of:between:and:)`.
     @discardableResult
     package func completeSymmetricLinks() throws -> Bool {
         var hasChanged = false
