@@ -1,6 +1,7 @@
 import FetchIndexModels
 import FetchIndexRecords
 import FetchIndexTestSupport
+import Foundation
 import Testing
 import FetchIndexValues
 
@@ -195,5 +196,34 @@ import FetchIndexValues
         let snapshot = try test.store.snapshot()
         #expect(try snapshot.object(0, slot: 0, equalTo: .string("id-9"))?.number == 1)
         #expect(try snapshot.object(0, slot: 0, equalTo: .string("id-3")) == nil)
+    }
+
+    /// Two records are in temporary files until they are written: one has 16 MiB, the other two values of 9 MiB.
+    @Test func recordsOfManyMegabytesAreWrittenFromFiles() throws {
+        let entity = Entity(
+            "Film", [AttributeDescription("name", .string), .init("picture", .data), .init("sound", .data)])
+        let test = try TestStore(model: Model(entities: [entity]))
+        let megabyte = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 * 7919 >> 8) })
+        func value(_ megabytes: Int) -> Value { .data(Data((0..<megabytes).flatMap { _ in megabyte })) }
+        let rows: [[Value]] = [
+            [.string("a"), value(0), .null], [.string("b"), value(16), .null], [.string("c"), value(2), value(1)],
+            [.null, value(9), value(9)], [.string("e"), .null, value(1)],
+        ]
+        var batch = RecordBatch()
+        var builder = RecordBuilder()
+        var byteCount = 0
+        for row in rows {
+            try builder.assemble(row, of: entity)
+            byteCount += builder.finish().count
+            batch.append(&builder)
+        }
+        #expect(batch.byteCount == byteCount)
+        try test.write { try $0.insert(0, batch, as: [1, 2, 3, 4, 5]) }
+        let contents = try test.contents()
+        for (index, row) in rows.enumerated() {
+            let record = try #require(contents[UInt64(index) + 1])
+            #expect(try entity.values(of: record.span.bytes) == row && record == entity.record(row))
+        }
+        #expect(try test.store.snapshot().check() == [])
     }
 }

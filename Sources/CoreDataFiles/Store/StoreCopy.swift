@@ -223,9 +223,9 @@ final class StoreCopy {
 
     /// The content of a large value's file. Throws `CoreDataFileError` if it can't be read.
     func content(ofExternal file: String) throws -> Data {
-        guard let bytes = try? SmallFile.bytes(of: file, limit: Self.greatestExternal) else {
+        guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)), bytes.count <= Self.greatestExternal else {
             throw CoreDataFileError(path: file, reason: "the value in the file cannot be read any more")
         }
-        return Data(bytes)
+        return bytes
     }
 }

@@ -11,6 +11,7 @@ package final class TemporaryFile {
 
     private let file: Int32
     package private(set) var length = 0
+    private var map: UnsafeMutableRawBufferPointer?
 
     /// Creates the file in a folder. The file has a name that begins with `prefix` until it's unlinked a moment later.
     /// mkstemp
@@ -25,7 +26,10 @@ package final class TemporaryFile {
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)
     }
 
-    deinit { close(file) }
+    deinit {
+        if let map { munmap(map.baseAddress, map.count) }
+        close(file)
+    }
 
     package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
         var written = 0
@@ -48,5 +52,21 @@ package final class TemporaryFile {
             if count >= 0 { return count }
             guard errno == EINTR else { throw SystemError.last }
         }
+    }
+
+    /// Maps the bytes that were appended so far into memory, which the system can free at any time, because the bytes are
+    /// in the file. mmap
+    package func mapIntoMemory() throws(SystemError) {
+        guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, file, 0), start != MAP_FAILED else {
+            throw SystemError.last
+        }
+        if let map { munmap(map.baseAddress, map.count) }
+        map = UnsafeMutableRawBufferPointer(start: start, count: length)
+    }
+
+    /// The mapped bytes. They are invalid after the next `mapIntoMemory`.
+    package var bytes: RawSpan {
+        @_lifetime(borrow self)
+        get { _overrideLifetime(UnsafeRawBufferPointer(map ?? .init(start: nil, count: 0)).bytes, borrowing: self) }
     }
 }

@@ -7,6 +7,11 @@ internal import FetchIndexSorting
 package struct RecordBatch {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
+    /// Records that are too large to be in memory twice, by their indexes. They have no bytes in `bytes`.
+    private var files: [Int: TemporaryFile] = [:]
+    private var fileByteCount = 0
+    /// A record with large values of this length or more is in a temporary file.
+    private static let leastFileLength = 16 << 20
     package private(set) var keys: UniqueKeys?
     private var hashes: [KeyHash]?
     private var parts: [BatchPart] = []
@@ -26,11 +31,17 @@ package struct RecordBatch {
     }
 
     package var count: Int { ends.count }
-    package var byteCount: Int { bytes.count }
+    package var byteCount: Int { bytes.count + fileByteCount }
 
-    /// Appends the record that a builder has assembled. `kept` are the slots that the record leaves out.
+    /// Appends the record that a builder has assembled. `kept` are the slots that the record leaves out. A record whose
+    /// large values have 16 MiB or more is written to a temporary file, if there is room for it.
     package mutating func append(_ builder: inout RecordBuilder, keeping kept: KeptSlots? = nil) {
-        builder.finish(into: &bytes)
+        if builder.largeByteCount >= Self.leastFileLength, let file = try? builder.finishInFile() {
+            files[count] = file
+            fileByteCount += file.length
+        } else {
+            builder.finish(into: &bytes)
+        }
         builder.releaseLarge()
         noteAppended(kept)
     }
@@ -70,7 +81,10 @@ package struct RecordBatch {
 
     package subscript(index: Int) -> RawSpan {
         @_lifetime(borrow self)
-        borrowing get { bytes.span.bytes.extracting((index == 0 ? 0 : ends[index - 1])..<ends[index]) }
+        borrowing get {
+            if !files.isEmpty, let file = files[index] { return _overrideLifetime(file.bytes, borrowing: self) }
+            return bytes.span.bytes.extracting((index == 0 ? 0 : ends[index - 1])..<ends[index])
+        }
     }
 
     package borrowing func copy(at index: Int) -> [UInt8] { [UInt8](copying: self[index]) }

@@ -164,19 +164,38 @@ package struct RecordBuilder {
 
     /// Appends the finished record, whose large values are between the other ones.
     private func finishLarge(into finished: inout [UInt8]) {
-        let largeCount = large.reduce(0) { $0 + $1.bytes.count }
-        let bitmapLength = RecordLayout.nullBitmapLength(slots: slotCount)
-        let length =
-            RecordLayout.headerLength + bitmapLength + 4 * slotCount + byteCount + largeCount
-            + RecordLayout.checksumLength
         let start = finished.count
-        finished.reserveCapacity(start + length)
-        finished.append(4)
-        finished.appendNumber(UInt16(truncatingIfNeeded: slotCount))
+        finished.reserveCapacity(start + largeByteCount + byteCount + 8 * slotCount + RecordLayout.headerLength)
+        forEachPiece { finished.append(contentsOf: $0) }
+        let checksum = finished.span.bytes.extracting(start..<finished.count).checksum
+        finished.appendNumber(checksum)
+    }
+
+    /// The length of the large values in bytes.
+    var largeByteCount: Int { large.reduce(0) { $0 + $1.bytes.count } }
+
+    /// Writes the finished record with its large values to a new temporary file, and maps it into memory. Throws
+    /// `SystemError`.
+    func finishInFile() throws -> TemporaryFile {
+        let file = try TemporaryFile(inFolder: TemporaryFile.folder, prefix: "fetchindex-record")
+        try forEachPiece(file.append)
+        try file.mapIntoMemory()
+        var checksum: [UInt8] = []
+        checksum.appendNumber(file.bytes.checksum)
+        try checksum.withUnsafeBytes(file.append)
+        try file.mapIntoMemory()
+        return file
+    }
+
+    /// Calls the body with the successive pieces of the finished record, but not with its checksum.
+    private func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+        let bitmapLength = RecordLayout.nullBitmapLength(slots: slotCount)
+        var start: [UInt8] = [4]
+        start.appendNumber(UInt16(truncatingIfNeeded: slotCount))
         withUnsafeTemporaryAllocation(byteCount: max(1, bitmapLength), alignment: 1) { buffer in
             guard let bitmap = buffer.baseAddress else { return }
             room.writeNulls(of: slotCount, hasNulls, to: bitmap)
-            finished.append(contentsOf: UnsafeRawBufferPointer(start: bitmap, count: bitmapLength))
+            start.append(contentsOf: UnsafeRawBufferPointer(start: bitmap, count: bitmapLength))
         }
         var added = 0
         var rest = large[...]
@@ -185,21 +204,20 @@ package struct RecordBuilder {
                 added += first.bytes.count
                 rest.removeFirst()
             }
-            finished.appendNumber(UInt32(truncatingIfNeeded: Int(room.ends[slot].offset) + added))
+            start.appendNumber(UInt32(truncatingIfNeeded: Int(room.ends[slot].offset) + added))
         }
+        try start.withUnsafeBytes(body)
         var copied = 0
-        func copy(to end: Int) {
-            finished.append(contentsOf: UnsafeRawBufferPointer(start: room.values + copied, count: end - copied))
+        func copy(to end: Int) throws {
+            try body(UnsafeRawBufferPointer(start: room.values + copied, count: end - copied))
             copied = end
         }
         for (slot, bytes) in large {
-            copy(to: Int(room.ends[slot].offset))
-            finished.append(contentsOf: bytes)
+            try copy(to: Int(room.ends[slot].offset))
+            try bytes.withUnsafeBytes(body)
         }
-        copy(to: byteCount)
+        try copy(to: byteCount)
         withExtendedLifetime(memory) {}
-        let checksum = finished.span.bytes.extracting(start..<finished.count).checksum
-        finished.appendNumber(checksum)
     }
 
     /// Forgets the large values of the finished record.
