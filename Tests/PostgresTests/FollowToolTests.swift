@@ -39,7 +39,7 @@ import Testing
         try followed.follow(["t"]) { $0.tables[0].asText = ["tags"] }
         try require(
             followed, [source, "--table", "t=Other"], status: 2,
-            "the store follows public.t=t, and the entity, the key and the texts of public.t cannot change; --end ends following, so that the store can follow anew"
+            "the store follows public.t=t, and the entity of public.t cannot change; --end ends following, so that the store can follow anew"
         )
         try connection.execute("ALTER TABLE public.t ALTER v TYPE text; UPDATE public.t SET v = 'x'")
         try require(

@@ -156,7 +156,7 @@ import Testing
         #expect(
             error?.description
                 == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; it can be changed in the source, "
-                + "stored as null or as the nearest value, or the column can be stored as text when the table is followed anew"
+                + "stored as null or as the nearest value, or the column can be stored as text"
         )
         #expect(error?.remedy == .changeValue(entity: "t", column: "n"))
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
@@ -225,7 +225,7 @@ import Testing
         let other = #expect(throws: SourceError.self) { try followed.follow(["t=Other"]) }
         #expect(
             other?.reason
-                == "the store follows public.t=t, and the entity, the key and the texts of public.t cannot change")
+                == "the store follows public.t=t, and the entity of public.t cannot change")
         #expect(other?.remedy == .end)
         let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
         #expect(unknown == .unknownCache("none"))

@@ -26,8 +26,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case leaveOut
     /// Store the column as text.
     case storeAsText(column: String)
-    /// Change the value in the source, choose a rule for such values, or end following and drop the entity, then follow
-    /// the table anew with the column stored as text.
+    /// Change the value in the source, choose a rule for such values, or store the column as text.
     case changeValue(entity: String, column: String)
     /// Make the change table and its triggers in the source.
     case makeChangeTable
@@ -52,8 +51,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .leaveOut: "the column must be left out"
         case .storeAsText: "the column can be stored as text"
         case .changeValue:
-            "it can be changed in the source, stored as null or as the nearest value, or the column can be stored as text when the "
-                + "table is followed anew"
+            "it can be changed in the source, stored as null or as the nearest value, or the column can be stored as text"
         case .makeChangeTable: "the source needs the change table and its triggers"
         }
     }

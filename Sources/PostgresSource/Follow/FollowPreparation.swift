@@ -204,11 +204,13 @@ struct FollowPreparation {
         let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
         if !options.tables.isEmpty {
             for choice in options.tables {
-                guard let table = stored.tables.first(where: { choice.isName(of: $0) }), !choice.mayReplace(table)
-                else {
-                    continue
+                guard let table = stored.tables.first(where: { choice.isName(of: $0) }) else { continue }
+                if choice.entity != table.entity {
+                    throw refuse("\(names), and the entity of \(choice.title) cannot change")
                 }
-                throw refuse("\(names), and the entity, the key and the texts of \(choice.title) cannot change")
+                if let key = choice.key, stored.way == .changeTable, Set(key) != Set(table.key) {
+                    throw refuse("\(names), and the triggers of \(choice.title) note its key \(table.keyTitle)")
+                }
             }
         }
         for name in options.droppedTables {

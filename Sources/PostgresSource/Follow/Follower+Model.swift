@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexModels
+internal import FetchIndexValues
 
 // Tables whose columns change while they are followed, and the migrations of their entities.
 extension Follower {
@@ -82,13 +83,22 @@ extension Follower {
             """, [source.publication, "\(table.number)"])
     }
 
-    /// Migrates the entity of a changed table, and takes the table's new description into `source`.
-    func adopt(_ change: TableChange, _ index: Int) throws {
+    /// Migrates the entity of a changed table, and takes the table's new description into `source`. `isChosen` says that
+    /// the user chose the change, and that all rows are copied again.
+    func adopt(_ change: TableChange, _ index: Int, isChosen: Bool = false) throws {
         let model = try container.model()
-        let migrated = try EntityChange(change, of: source.tables[index], in: model)
-        try container.migrate(
-            to: Model(entities: model.entities.map { $0.name == migrated.entity.name ? migrated.entity : $0 }))
+        let table = source.tables[index]
+        let migrated = try EntityChange(change, of: table, in: model, isChosen: isChosen)
+        let wanted = Model(entities: model.entities.map { $0.name == migrated.entity.name ? migrated.entity : $0 })
+        // Not each text is a value of another type. The copy writes the values.
+        let cleared = Dictionary(uniqueKeysWithValues: migrated.cleared.map { ($0, Value.null) })
+        try container.migrate(to: wanted, convert: cleared.isEmpty ? nil : { _, _ in cleared })
         var followed = change.followed
+        for (column, reason) in migrated.leftOut {
+            followed.columns.removeAll { $0.name == column }
+            followed.leftOut.append(column)
+            tell(.warning("\(table.title).\(column) \(reason): it is not followed"))
+        }
         followed.references = followed.references.compactMap { reference in
             guard Set(reference.columns).isDisjoint(with: migrated.removed) else { return nil }
             var reference = reference

@@ -31,9 +31,9 @@ extension Follower {
         source.mark = mark
     }
 
-    /// Adds the tables that the options name and the store doesn't follow yet, gives followed ones other conditions and
-    /// columns, and stores that others were dropped. New and changed tables are copied while the others are followed. Throws `SourceError` before anything is changed if a
-    /// table can't be followed in that way.
+    /// Adds the tables that the options name and the store doesn't follow yet, gives followed ones other conditions,
+    /// columns, keys and texts, and stores that others were dropped. New and changed tables are copied while the others are
+    /// followed. Throws `SourceError` before anything is changed if a table can't be followed in that way.
     func changeTables() throws {
         let new = options.tables.filter { choice in !source.tables.contains { choice.isName(of: $0) } }
         let changed = options.tables.filter { choice in
@@ -42,8 +42,10 @@ extension Follower {
         let isDropping = stored.source.map { $0.tables.count > source.tables.count } ?? false
         guard position != nil, !new.isEmpty || !changed.isEmpty || isDropping else { return }
         try checkMark()
-        // The publication needs the present names of columns.
-        for index in source.tables.indices { try followChanges(ofTable: index) }
+        // The publication needs the present names of columns. The source needn't send a key any more that is to change.
+        for index in source.tables.indices where !changed.contains(where: { $0.isName(of: source.tables[index]) }) {
+            try followChanges(ofTable: index)
+        }
         let replacements = try changed.compactMap { try replacement(for: $0) }
         let addition = try new.isEmpty ? nil : addition(of: new)
         var planned = source.tables
@@ -52,7 +54,7 @@ extension Follower {
         for replacement in replacements {
             if var change = replacement.change {
                 change.followed = replacement.table
-                try adopt(change, replacement.index)
+                try adopt(change, replacement.index, isChosen: true)
             } else {
                 source.tables[replacement.index] = replacement.table
             }
@@ -101,7 +103,7 @@ extension Follower {
         try SourceRights(connection).require(tables, makesPublication: makesPublication)
     }
 
-    // MARK: Another condition, other columns
+    // MARK: Another condition or key, other columns or texts
 
     private struct Replacement {
         let index: Int
@@ -117,6 +119,9 @@ extension Follower {
         var wanted = try remembered.choice()
         wanted.condition = choice.condition ?? wanted.condition
         wanted.columns = choice.columns ?? wanted.columns
+        wanted.key = choice.key ?? wanted.key
+        if !choice.asText.isEmpty { wanted.asText = choice.asText }
+        try requireUnreferenced(stored, choice.key)
         let table = try SourceTable(wanted, connection, source.way)
         try require([table])
         try table.checkCondition(connection)
@@ -127,6 +132,16 @@ extension Follower {
         if choice.columns != nil { followed.followsNewColumns = false }
         followed.copy.requireCopy()
         return Replacement(index: index, table: followed, change: change)
+    }
+
+    /// Throws `SourceError` if the key is to be another one, but foreign keys of other tables name it.
+    private func requireUnreferenced(_ table: FollowedSource.Table, _ key: [String]?) throws {
+        guard let key, Set(key) != Set(table.key),
+            let other = source.tables.first(where: { $0.references.contains { $0.entity == table.entity } })
+        else { return }
+        throw SourceError(
+            .refused, "the key of \(table.title) cannot change, because foreign keys of \(other.title) name it",
+            remedy: .startAnew(entity: table.entity))
     }
 
     // MARK: New tables

@@ -134,9 +134,10 @@ extension Follower {
         defer { session.tables[table] = found }
         try found.reader.requireWidth(row)
         do { try body(&found.reader) } catch let error as SourceError {
-            // The row may be from before a change of the column's type; the row is left out, because the table is
-            // copied after the stream has passed the change.
-            guard error.kind == .refused, source.tables[found.index].copy.after != nil else { throw error }
+            // The row may be from before a change of the column's type, or of the key; the row is left out, because the
+            // table is copied after the stream has passed the change.
+            let isOld = error.kind == .refused || error.kind == .lost
+            guard isOld, source.tables[found.index].copy.after != nil else { throw error }
         }
     }
 

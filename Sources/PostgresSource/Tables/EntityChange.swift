@@ -3,32 +3,53 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 /// The new form of an entity whose table has changed. Attributes may be added, removed and renamed: these changes of
-/// the model are free, they rewrite no record. A change that needs more is refused.
+/// the model are free, they rewrite no record. A change that needs more is refused, unless the user asked for it.
 struct EntityChange {
     let entity: Entity
     /// The names of the columns that the entity no longer has.
     let removed: [String]
+    /// The attributes that get another type than text, and are null until all rows are copied again.
+    let cleared: [String]
+    /// New columns that are left out, because no attribute can have their names, and the reasons.
+    let leftOut: [(column: String, reason: String)]
 
-    /// Computes the entity for a changed table, which the store remembers as `table`. Throws `SourceError` for a change
-    /// that isn't free, and if a column's name is taken; `StoreError` if the entity is missing.
-    init(_ change: TableChange, of table: FollowedSource.Table, in model: Model) throws {
+    /// Computes the entity for a changed table, which the store remembers as `table`. `isChosen` says that the user chose
+    /// another key, or other columns that are stored as text. Throws `SourceError` for a change that isn't free, and if a
+    /// column's name is taken; `StoreError` if the entity is missing.
+    init(_ change: TableChange, of table: FollowedSource.Table, in model: Model, isChosen: Bool = false) throws {
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
         let kept = Set(change.followed.columns.map { change.renamed[$0.name] ?? $0.name })
         removed = table.columns.map(\.name).filter { !kept.contains($0) }
         var attributes = Self.remaining(of: stored, without: removed, change.presentNames)
+        var leftOut: [(column: String, reason: String)] = []
+        var cleared: [String] = []
         for column in change.followed.columns {
-            try Self.requireOtherName(than: stored.relationships, column.name, table)
             guard let current = change.table.columns.first(where: { $0.number == column.number }) else { continue }
             let type = change.table.type(of: current)
-            if let known = attributes.first(where: { $0.name == column.name }) {
-                try Self.requireType(type, of: known, current, table, isSameTable: change.table.number == table.number)
+            let place = attributes.firstIndex { $0.name == column.name }
+            if let reason = Self.conflict(column.name, isNew: place == nil, stored, removed) {
+                guard place == nil, change.followed.followsNewColumns else {
+                    throw SourceError(
+                        .refused, "\(table.title).\(column.name) \(reason)", remedy: .startAnew(entity: table.entity))
+                }
+                leftOut.append((column.name, reason))
+            } else if let place {
+                let isConverted = isChosen && Set(change.followed.asText) != Set(table.asText)
+                if isConverted, attributes[place].type != type {
+                    attributes[place] = attributes[place].with(type)
+                    if type != .string, attributes[place].isOptional { cleared.append(column.name) }
+                } else {
+                    try Self.requireType(
+                        type, of: attributes[place], current, table, isSameTable: change.table.number == table.number)
+                }
             } else {
-                try Self.requireUnused(column.name, in: stored, removed, table)
                 attributes.append(AttributeDescription(column.name, type))
             }
         }
-        entity = Self.entity(stored, with: attributes, without: removed, change.presentNames)
-        try Self.requireKey(change.followed.key, in: entity, table)
+        (self.leftOut, self.cleared) = (leftOut, cleared)
+        let entity = Self.entity(stored, with: attributes, without: removed, change.presentNames)
+        self.entity = isChosen ? entity.replacingKey(table.key, by: change.followed.key) : entity
+        try Self.requireKey(change.followed.key, in: self.entity, table)
     }
 
     /// The attributes that stay, under their present names.
@@ -59,24 +80,14 @@ struct EntityChange {
 
     // MARK: Refusals
 
-    private static func requireOtherName(
-        than relationships: [RelationshipDescription], _ name: String, _ table: FollowedSource.Table
-    ) throws {
-        guard relationships.contains(where: { $0.name == name }) else { return }
-        throw SourceError(
-            .refused,
-            "\(table.title).\(name) has the name of a relationship of \(table.entity), so the column needs another name",
-            remedy: .startAnew(entity: table.entity))
-    }
-
-    /// Refuses a new column with the former name of another attribute, whose values would be read as the column's.
-    private static func requireUnused(
-        _ name: String, in stored: Entity, _ removed: [String], _ table: FollowedSource.Table
-    ) throws {
-        guard stored.slot(of: name) != nil, !removed.contains(name) else { return }
-        throw SourceError(
-            .refused, "\(table.title).\(name) has a name that another column of \(table.entity) had",
-            remedy: .startAnew(entity: table.entity))
+    /// Why no attribute can have a column's name; nil if one can. A new column can't have the former name of another
+    /// attribute, whose values would be read as the column's.
+    private static func conflict(_ name: String, isNew: Bool, _ stored: Entity, _ removed: [String]) -> String? {
+        if stored.relationships.contains(where: { $0.name == name }) {
+            return "has the name of a relationship of \(stored.name), so the column needs another name"
+        }
+        guard isNew, stored.slot(of: name) != nil, !removed.contains(name) else { return nil }
+        return "has a name that another column of \(stored.name) had"
     }
 
     private static func requireKey(_ key: [String], in entity: Entity, _ table: FollowedSource.Table) throws {
@@ -104,5 +115,29 @@ struct EntityChange {
             "\(table.title).\(column.name) has another type now, \(column.typeName), but \(table.entity).\(name) is stored as "
                 + attribute.type.name,
             remedy: .convert(entity: table.entity, attribute: name, type: type.name))
+    }
+}
+
+extension AttributeDescription {
+    fileprivate func with(_ type: ValueType) -> AttributeDescription {
+        AttributeDescription(name, type, isOptional: isOptional, isUnique: isUnique, renamedFrom: renamedFrom)
+    }
+}
+
+extension Entity {
+    /// The entity with another key, whose attributes are required. The former key's attributes are optional, unless they are
+    /// in the new one.
+    fileprivate func replacingKey(_ old: [String], by new: [String]) -> Entity {
+        if Set(old) == Set(new) { return self }
+        let changed = attributes.map { attribute in
+            AttributeDescription(
+                attribute.name, attribute.type, isOptional: !new.contains(attribute.name),
+                defaultValue: attribute.defaultValue, renamedFrom: attribute.renamedFrom,
+                derivation: attribute.derivation)
+        }
+        let others = uniqueAttributes.filter { Set($0) != Set(old) && Set($0) != Set(new) }
+        return Entity(
+            name, changed, relationships: relationships, unique: [new] + others, removed: removedAttributes,
+            superentity: superentity, isAbstract: isAbstract)
     }
 }

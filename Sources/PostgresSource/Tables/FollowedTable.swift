@@ -15,6 +15,8 @@ extension FollowedSource {
         package var followsNewColumns: Bool
         /// Columns that are stored as text, whatever their type.
         package var asText: [String]
+        /// Columns that aren't followed, because attributes cannot have their names.
+        package var leftOut: [String] = []
         /// The user's condition for rows, in the source's SQL.
         package var condition: String?
         /// The condition with the current names of its columns, from the store's own publication; otherwise nil.
@@ -57,6 +59,7 @@ extension FollowedSource.Table: Codable {
         case columns
         case followsNewColumns
         case asText
+        case leftOut
         case condition
         case filter
         case references
@@ -78,6 +81,7 @@ extension FollowedSource.Table: Codable {
             followsNewColumns: try members.decode(Bool.self, forKey: .followsNewColumns),
             asText: try members.decode([String].self, forKey: .asText),
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
+        leftOut = try members.decodeIfPresent([String].self, forKey: .leftOut) ?? []
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
         references = try members.decode([FollowedSource.Reference].self, forKey: .references)
         unstorable = try members.decodeIfPresent(UnstorableRule.self, forKey: .unstorable) ?? .error
@@ -101,6 +105,7 @@ extension FollowedSource.Table: Codable {
         try members.encode(columns, forKey: .columns)
         try members.encode(followsNewColumns, forKey: .followsNewColumns)
         try members.encode(asText, forKey: .asText)
+        if !leftOut.isEmpty { try members.encode(leftOut, forKey: .leftOut) }
         try members.encodeIfPresent(condition, forKey: .condition)
         try members.encodeIfPresent(filter, forKey: .filter)
         try members.encode(references, forKey: .references)

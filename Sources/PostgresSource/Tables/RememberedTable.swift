@@ -54,7 +54,7 @@ struct RememberedTable {
         var followed = try source.followed()
         (followed.condition, followed.filter) = (table.condition, table.filter)
         (followed.references, followed.copy, followed.unstorable) = (table.references, table.copy, table.unstorable)
-        followed.followsNewColumns = table.followsNewColumns
+        (followed.followsNewColumns, followed.leftOut) = (table.followsNewColumns, table.leftOut)
         return followed
     }
 }

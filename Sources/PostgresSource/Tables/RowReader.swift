@@ -58,6 +58,8 @@ package struct RowReader {
             guard let slot = entity.slot(of: name), let element = known[entity.attribute(at: slot).name] else {
                 continue
             }
+            // A later column with that former name isn't followed.
+            if places[slot] != nil { continue }
             places[slot] = place
             elements[place] = element
             columns[place] = (name, entity.type(at: slot))

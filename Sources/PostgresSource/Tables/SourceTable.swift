@@ -180,7 +180,9 @@ struct SourceTable {
             throw SourceError(.usage, "\(choice.title) has no column \(name)")
         }
         let chosen = columns.filter { column in
-            isKey(column) || choice.columns.map { $0.contains(column.name) } ?? !column.isGenerated
+            isKey(column)
+                || choice.columns.map { $0.contains(column.name) }
+                    ?? (!column.isGenerated && !choice.leftOut.contains(column.name))
         }
         for column in chosen {
             if column.isGenerated {

@@ -11,13 +11,15 @@ package struct TableChoice: Sendable {
     package var columns: [String]?
     /// Columns that are stored as text, whatever their type.
     package var asText: [String] = []
+    /// Columns that aren't followed unless `columns` names them.
+    var leftOut: [String] = []
 
     init(
         schema: String, name: String, entity: String, key: [String]?, condition: String?, columns: [String]?,
-        asText: [String]
+        asText: [String], leftOut: [String]
     ) {
         (self.schema, self.name, self.entity, self.key) = (schema, name, entity, key)
-        (self.condition, self.columns, self.asText) = (condition, columns, asText)
+        (self.condition, self.columns, self.asText, self.leftOut) = (condition, columns, asText, leftOut)
     }
 
     /// Reads `schema.name[=Entity]`; without a schema, the table is in `public`. Names are case-sensitive; a name in
@@ -69,25 +71,20 @@ package struct TableChoice: Sendable {
         self.init(
             schema: table.schema, name: table.name, entity: table.entity, key: table.key,
             condition: table.currentCondition,
-            columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText)
+            columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText,
+            leftOut: table.leftOut)
     }
 
     /// Whether a followed table is what this choice asks for. Members that the choice leaves nil or empty aren't
     /// compared.
     func matches(_ table: FollowedSource.Table) -> Bool {
-        isName(of: table) && mayReplace(table) && condition.map { $0 == table.condition } ?? true
+        isName(of: table) && entity == table.entity && condition.map { $0 == table.condition } ?? true
+            && key.map { Set($0) == Set(table.key) } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))
             && columns.map { !table.followsNewColumns && Set($0 + table.key) == Set(table.columns.map(\.name)) }
                 ?? true
     }
 
     func isName(of table: FollowedSource.Table) -> Bool { schema == table.schema && name == table.name }
-
-    /// Whether this choice differs from a followed table at most in what may change while the table is followed: its
-    /// condition and its columns.
-    func mayReplace(_ table: FollowedSource.Table) -> Bool {
-        entity == table.entity && key.map { Set($0) == Set(table.key) } ?? true
-            && (asText.isEmpty || Set(asText) == Set(table.asText))
-    }
 
     var title: String { "\(schema).\(name)" }
     var quoted: String { "\(schema.quotedName).\(name.quotedName)" }

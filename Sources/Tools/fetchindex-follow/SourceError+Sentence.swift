@@ -29,8 +29,8 @@ extension SourceRemedy {
         case .storeAsText(let column): ": store it as text with --text \(column)"
         case .changeValue(let entity, let column):
             "; change it in the source and follow again, or store such values as null or as the nearest value with "
-                + "--unstorable \(entity):null or \(entity):clamp; to store the column as text, end following with --end, drop the "
-                + "entity with \(Self.drop(entity)), and follow with --text \(column)"
+                + "--unstorable \(entity):null or \(entity):clamp, or name the table and the column as text with --table and "
+                + "--text \(entity):\(column)"
         case .makeChangeTable:
             ": `fetchindex follow … --print-setup` prints the SQL that creates the change table and its triggers"
         }
