@@ -223,6 +223,21 @@ enum ChangeTable {
     }
 }
 
+extension ChangeTable {
+    /// Returns what happened between two marks.
+    static func change(from old: String?, to new: String?) -> String {
+        func server(_ mark: String?) -> [Substring] {
+            mark?.prefix { $0 != " " }.split(separator: "/") ?? []
+        }
+        let (before, now) = (server(old), server(new))
+        if before.first != now.first {
+            return "the source became another server: a standby has taken over, or a backup was restored,"
+        }
+        if before != now { return "the source's database was replaced" }
+        return "triggers of the change table were replaced or altered"
+    }
+}
+
 extension String {
     /// The text in one line, for a comment in SQL.
     fileprivate var visibleLine: String { String(map { $0.isNewline ? " " : $0 }) }

@@ -33,6 +33,8 @@ package struct FollowOptions: Sendable {
     package var threads = 2
     /// The maximum number of rows in a range of a copy. Tests set a small number.
     package var rangeLength = TableCopy.rangeLength
+    /// After this many seconds in which the source has sent nothing of its log, although there is more, that is told.
+    package var stallSeconds = 30.0
     /// A group of transactions takes no further one once it has this many messages.
     package var groupLength = ChangeStream.groupLength
 

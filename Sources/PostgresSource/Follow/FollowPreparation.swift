@@ -30,14 +30,14 @@ struct FollowPreparation {
             if try opened.pinnedState().request(ofCache: name) == nil { throw try opened.unknownCache(name) }
         }
         if let opened, let stored = try opened.followedSource(as: FollowedSource.self),
-            try !Self.isAbandoned(stored, opened, options)
+            try !Self.isAbandoned(stored, opened, options, report)
         {
             try self.init(continuing: stored, in: opened, options, isInterrupted, report)
         } else {
-            try self.init(startingAt: path, options, report)
+            self = try Self.start(at: path, options, isInterrupted, report)
         }
         report(.connected(source.address))
-        if source.way == .stream, try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
+        if source.way == .stream, (try? connection.value("SHOW max_slot_wal_keep_size")) == "-1" {
             report(
                 .warning(
                     "max_slot_wal_keep_size is not set on the source: its log can grow without limit while no follower runs"
@@ -77,17 +77,37 @@ struct FollowPreparation {
         (self.container, source) = (container, stored)
     }
 
-    /// Prepares a store that follows nothing yet, or whose first attempt was abandoned: checks the source and its
-    /// tables, then opens the store, or creates it, and adds the tables' entities. The follower's first commit stores
-    /// which tables the store follows.
-    private init(startingAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
+    /// Prepares a store that follows nothing yet, or whose first attempt was abandoned. If the connection is lost, or a
+    /// table is locked, waits and tries again, unless `endsWhenCurrent` is set. An address that can't be connected to at
+    /// first may be wrong, so that isn't tried again.
+    private static func start(
+        at path: String, _ options: FollowOptions, _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
+    ) throws -> FollowPreparation {
         guard let address = options.address, !options.tables.isEmpty else {
             throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
         }
         if let name = options.droppedTables.first {
             throw SourceError(.usage, "the store follows nothing yet, also not \(name)")
         }
-        let connection = try Connection(address)
+        var connection = try Connection(address)
+        var recovery = Recovery(copiesAgain: false)
+        while true {
+            do { return try FollowPreparation(startingAt: path, address, connection, options, report) } catch let error
+                as SourceError where error.kind == .connection && !options.endsWhenCurrent
+            {
+                report(recovery.warning(of: error))
+                try recovery.wait(isInterrupted)
+                connection = try recovery.connect(to: address, isInterrupted) { report($1.warning(of: $0)) }
+            }
+        }
+    }
+
+    /// Checks the source and its tables, then opens the store, or creates it, and adds the tables' entities. The
+    /// follower's first commit stores which tables the store follows.
+    private init(
+        startingAt path: String, _ address: String, _ connection: Connection, _ options: FollowOptions,
+        _ report: (FollowEvent) -> Void
+    ) throws {
         let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
         let system = try Self.checkServer(connection, address, way, is: nil)
         let tables = try SourceTable.read(options.tables, connection, way)
@@ -180,97 +200,6 @@ struct FollowPreparation {
         }
     }
 
-    // MARK: The options
-
-    /// Whether an earlier first attempt ended before any row was copied, and the options name an address and tables,
-    /// which may be other ones. If so, drops those entities of the attempt that have no objects.
-    private static func isAbandoned(
-        _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
-    ) throws -> Bool {
-        guard try container.sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
-            !source.tables.contains(where: \.copy.hasBegun)
-        else { return false }
-        for table in source.tables where try container.model().entity(named: table.entity) != nil {
-            _ = try? container.dropEmptyEntity(named: table.entity)
-        }
-        return true
-    }
-
-    /// Throws an error of the kind `usage` if the options ask for something other than what the store follows.
-    private static func require(_ options: FollowOptions, of stored: FollowedSource) throws {
-        func refuse(_ what: String) -> SourceError {
-            SourceError(.usage, "the store follows \(what)", remedy: .end)
-        }
-        let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
-        if !options.tables.isEmpty {
-            for choice in options.tables {
-                guard let table = stored.tables.first(where: { choice.isName(of: $0) }) else { continue }
-                if choice.entity != table.entity {
-                    throw refuse("\(names), and the entity of \(choice.title) cannot change")
-                }
-                if let key = choice.key, stored.way == .changeTable, Set(key) != Set(table.key) {
-                    throw refuse("\(names), and the triggers of \(choice.title) note its key \(table.keyTitle)")
-                }
-            }
-        }
-        for name in options.droppedTables {
-            let choice = try TableChoice(name)
-            if stored.tables.contains(where: { choice.isName(of: $0) }) { continue }
-            throw SourceError(.usage, "the store follows \(names), not \(choice.title)")
-        }
-        if options.usesChangeTable, stored.way == .stream { throw refuse("the source's log") }
-        if let slot = options.slot, slot != stored.slot { throw refuse("the slot \(stored.slot)") }
-        if let publication = options.publication, publication != stored.publication {
-            throw refuse("the publication \(stored.publication)")
-        }
-    }
-
-    private static func requireEntities(of options: FollowOptions, in opened: PersistentContainer?) throws {
-        let followed = try opened?.followedSource(as: FollowedSource.self)?.tables.map(\.entity) ?? []
-        let known = Set(options.tables.map(\.entity) + followed + [""])
-        if let name = options.unstorable.keys.sorted().first(where: { !known.contains($0) }) {
-            throw SourceError(.usage, "no table is followed as the entity \"\(name)\"")
-        }
-    }
-
-    static func requireFilters(_ tables: [SourceTable], _ connection: Connection) throws {
-        guard connection.serverVersion < firstWithFilters,
-            let table = tables.first(where: { $0.choice.condition != nil })
-        else { return }
-        throw SourceError(
-            .refused,
-            "a condition for \(table.choice.title) needs PostgreSQL 15 or later, but the source is PostgreSQL \(connection.serverVersion / 10_000)"
-        )
-    }
-
-    /// Refuses conditions with functions that aren't IMMUTABLE, such as those of the time or of chance, because no
-    /// trigger fires when the outcome changes. PostgreSQL refuses such conditions for an index, so this creates an
-    /// index with the condition on an empty temporary table, and rolls back. If the role may not create the table, or
-    /// the session may only read, only warns. Publications check their conditions themselves.
-    static func requireLasting(
-        _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
-    ) throws {
-        for table in tables {
-            guard let condition = table.choice.condition else { continue }
-            defer { _ = try? connection.execute("ROLLBACK") }
-            let name = table.choice.name.quotedName
-            do {
-                try connection.execute("BEGIN; CREATE TEMPORARY TABLE \(name) (LIKE \(table.choice.quoted))")
-                try connection.execute("CREATE INDEX ON pg_temp.\(name) ((1)) WHERE (\(condition))")
-            } catch let error as SourceError where error.code == "42P17" {
-                throw SourceError(
-                    .usage,
-                    "the outcome of the condition \(condition) may change while the row stays the same, and no trigger notes that"
-                )
-            } catch let error as SourceError where ["42501", "25006"].contains(error.code) {
-                report(.warning("whether the condition \(condition) depends on the time cannot be checked: \(error)"))
-            } catch let error as SourceError where error.kind == .refused {
-                throw SourceError(
-                    .usage, "the condition \(condition) must use only the table's columns: \(error)")
-            }
-        }
-    }
-
     // MARK: The store
 
     /// Opens the store, or creates it, and adds the tables' entities, which must be empty.
@@ -279,15 +208,17 @@ struct FollowPreparation {
             throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
         }
         let container = try PersistentContainer(storeAt: path, model: Model(entities: entities), creates: true)
-        for entity in entities {
-            let count = try container.count(ofEntity: entity.name)
-            if count > 0 {
-                throw SourceError(
-                    .refused,
-                    "the store has objects of \(entity.name) already (\(count)), but tables are followed into new or empty entities",
-                    remedy: .chooseEntity(orDrop: entity.name))
-            }
-        }
+        for entity in entities { try requireEmpty(entity.name, in: container) }
         return container
+    }
+
+    /// Throws `SourceError` if an entity has objects.
+    static func requireEmpty(_ name: String, in container: PersistentContainer) throws {
+        let count = try container.count(ofEntity: name)
+        if count == 0 { return }
+        throw SourceError(
+            .refused,
+            "the store has objects of \(name) already (\(count)), but tables are followed into new or empty entities",
+            remedy: .chooseEntity(orDrop: name))
     }
 }

@@ -104,11 +104,11 @@ extension Follower {
     /// Throws `SourceError` if the publication or the triggers were replaced or altered, because changes of rows may be
     /// missing.
     func checkMark() throws {
-        guard try sourceMark() == source.mark else {
+        let mark = try sourceMark()
+        guard mark == source.mark else {
             let what =
                 source.way == .stream
-                ? "the publication \(source.publication) was changed"
-                : "triggers of the change table, or the database, were replaced or altered"
+                ? "the publication \(source.publication) was changed" : ChangeTable.change(from: source.mark, to: mark)
             throw SourceError(.lost, "\(what) while the store followed, so changes of rows may be missing")
         }
     }

@@ -41,12 +41,23 @@ package struct Recovery {
     mutating func connect(
         to source: FollowedSource, _ isInterrupted: () -> Bool, warn: (SourceError, Recovery) -> Void
     ) throws -> Connection {
+        let identifier = copiesAgain ? nil : source.systemIdentifier
+        return try connect(to: source.address, isInterrupted, warn: warn) { connection in
+            // One of several hosts in an address may be another server, so each connection is checked.
+            try FollowPreparation.checkServer(connection, source.address, source.way, is: identifier)
+        }
+    }
+
+    /// Connects to an address. While that fails, or `check` loses the connection, warns, waits and tries again. Throws
+    /// `Interrupted`, and other errors of `check`.
+    mutating func connect(
+        to address: String, _ isInterrupted: () -> Bool, warn: (SourceError, Recovery) -> Void,
+        check: (Connection) throws -> Void = { _ in }
+    ) throws -> Connection {
         while true {
             do {
-                let connection = try Connection(source.address)
-                // One of several hosts in an address may be another server, so each connection is checked.
-                try FollowPreparation.checkServer(
-                    connection, source.address, source.way, is: copiesAgain ? nil : source.systemIdentifier)
+                let connection = try Connection(address)
+                try check(connection)
                 return connection
             } catch let error as SourceError where error.kind == .connection {
                 warn(error, self)

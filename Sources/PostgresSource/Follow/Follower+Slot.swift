@@ -193,7 +193,7 @@ extension Follower {
 
     /// Drops the slot and the publication if they are the store's own. A change table has no record of its followers,
     /// so nothing is dropped for it.
-    private static func dropOwned(of source: FollowedSource) throws {
+    static func dropOwned(of source: FollowedSource) throws {
         guard source.way == .stream else { return }
         let connection = try Connection(source.address)
         if source.ownsSlot { try connection.dropSlot(source.slot) }

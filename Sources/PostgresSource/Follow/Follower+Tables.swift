@@ -183,13 +183,11 @@ extension Follower {
 
     private func requireUnused(_ name: String, in model: Model) throws {
         guard let entity = model.entity(named: name) else { return }
-        let count = try container.count(ofEntity: name)
-        if count == 0 && entity.relationships.isEmpty { return }
+        try FollowPreparation.requireEmpty(name, in: container)
+        if entity.relationships.isEmpty { return }
         throw SourceError(
             .refused,
-            count > 0
-                ? "the store has objects of \(name) already (\(count)), but tables are followed into new or empty entities"
-                : "the store has an entity \(name) with relationships already, but tables are followed into new entities",
+            "the store has an entity \(name) with relationships already, but tables are followed into new entities",
             remedy: .chooseEntity(orDrop: name))
     }
 }

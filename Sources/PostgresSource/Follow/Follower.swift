@@ -94,7 +94,7 @@ package final class Follower {
         source = preparation.source
         connection = preparation.connection
         if let held = early.take() { lock = held } else { lock = try Self.lock(path) }
-        status = FollowStatus(of: container)
+        status = FollowStatus(of: container, options)
         try readStored()
     }
 

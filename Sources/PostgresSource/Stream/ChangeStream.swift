@@ -35,6 +35,8 @@ final class ChangeStream {
     private static let longestBacklogPause = Duration.milliseconds(500)
     /// The interval of reports. By default, a server ends a connection after a minute without a report.
     private static let reportInterval = Duration.seconds(5)
+    /// A server that has sent nothing for this long is asked for an answer.
+    private static let askInterval = Duration.seconds(2)
     /// A server that has sent nothing for this long is taken for lost.
     private static let mostSilence = Duration.seconds(60)
 
@@ -76,8 +78,10 @@ final class ChangeStream {
     /// `StreamMessage.Malformed`.
     func next(milliseconds: Int32) throws -> Event? {
         let now = ContinuousClock.now
-        let wantsReply = now - lastHeard > Self.reportInterval
-        if now - lastReport > Self.reportInterval || isReplyWanted { try report(wantsReply: wantsReply) }
+        let wantsReply = now - lastHeard > Self.askInterval
+        if now - lastReport > (wantsReply ? Self.askInterval : Self.reportInterval) || isReplyWanted {
+            try report(wantsReply: wantsReply)
+        }
         if let event = try take() { return event }
         let end = now + .milliseconds(milliseconds)
         // The bytes that arrive may be only a part of a transaction, so several waits may be needed.

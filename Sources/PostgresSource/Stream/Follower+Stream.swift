@@ -18,6 +18,7 @@ extension Follower {
         while true {
             try requireNotInterrupted()
             status.write(.streaming, self)
+            if let stall = status.takeStall() { tell(.warning(stall)) }
             if ContinuousClock.now - session.lastChecked > Self.idleInterval {
                 try checkSource()
                 session.lastChecked = .now
