@@ -38,7 +38,7 @@ struct FollowStatus {
         (self.container, stallTime) = (container, .seconds(options.stallSeconds))
     }
 
-    /// How long the source has sent nothing, although its log had more; zero if it has sent all that its log had.
+    /// The time in which the source has sent nothing, although its log had more; zero if it has sent all that its log had.
     private var stall: Duration {
         guard let end, let sent, sent < end.position else { return .zero }
         return .now - max(end.told, lastSent)
