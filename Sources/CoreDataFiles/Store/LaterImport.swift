@@ -30,7 +30,7 @@ struct ImportedStore: Codable {
     /// What determines the values of objects besides their rows.
     struct Settings: Codable, Equatable {
         /// Raised when values are converted otherwise than before.
-        var format = 1
+        var format = 2
         let model: Int
         let entities: [String]?
         let without: [String]

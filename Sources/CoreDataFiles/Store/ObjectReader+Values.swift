@@ -35,7 +35,7 @@ extension ObjectReader {
             }
             return row.text(index).flatMap { Value($0, as: .decimal) }.flatMap(storable) ?? misfit()
         case (.string, .bytes) where column.isDecoded, (.string, .text) where column.isDecoded:
-            if let text = row.bytes(index).flatMap(SortedJSON.text) { return .string(text) }
+            if let text = row.bytes(index).flatMap(ArchivedValue.text) { return .string(text) }
             undecodable.insert(Declared(entity: schema.places[object.place].entity, property: attribute))
             // The objects are read again then.
             return .string("")
@@ -43,7 +43,11 @@ extension ObjectReader {
             guard let (text, isValid) = row.validText(index) else { return .null }
             if !isValid { note(.changed, "texts that are not UTF-8, whose wrong bytes are replaced", title()) }
             return .string(text)
-        case (.url, .text): return row.text(index).flatMap { Value($0, as: .url) } ?? misfit()
+        case (.url, .text):
+            guard let text = row.text(index), URL(string: text, encodingInvalidCharacters: false) != nil else {
+                return misfit()
+            }
+            return Value(text, as: .url) ?? misfit()
         case (.uuid, .text): return row.text(index).flatMap { Value($0, as: .uuid) } ?? misfit()
         case (.uuid, .bytes):
             guard let bytes = row.bytes(index), bytes.count == 16 else { return misfit() }
@@ -51,7 +55,7 @@ extension ObjectReader {
         case (.data, .text), (.data, .bytes):
             guard let bytes = row.bytes(index) else { return misfit() }
             if column.isExternal { return try large(bytes, title) }
-            return .data(Data(column.mayBeJSON && !notes ? SortedJSON.sorted(bytes) : bytes))
+            return .data(Data(column.mayBeJSON && !notes ? JSONSorter.sorted(bytes) ?? bytes : bytes))
         default: return misfit()
         }
     }

@@ -2,18 +2,15 @@ internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 // Values that Foundation's keyed archives contain, as JSON.
-extension SortedJSON {
+extension ArchivedValue {
     /// The text of a value that is JSON or a keyed archive of texts, numbers, dates, data, addresses, lists, sets and
     /// dictionaries; nil for others. Dates and data are texts, as the tool prints them. Sets are sorted.
     static func text(of bytes: [UInt8]) -> String? {
-        let value: SortedJSON?
-        if bytes.starts(with: "bplist0".utf8) {
-            var left = mostValues
-            value = (try? KeyedArchive(bytes).rootValue()).flatMap { SortedJSON($0, level: 0, &left) }
-        } else {
-            value = try? JSONDecoder().decode(Self.self, from: Data(bytes))
+        guard bytes.starts(with: "bplist0".utf8) else {
+            return JSONSorter.sorted(bytes).map { String(decoding: $0, as: UTF8.self) }
         }
-        return value?.text
+        var left = mostValues
+        return (try? KeyedArchive(bytes).rootValue()).flatMap { ArchivedValue($0, level: 0, &left) }?.text
     }
 
     /// References may be shared, so a small archive could have many values, or a value within itself.
@@ -70,7 +67,7 @@ extension SortedJSON {
         case "NSDictionary", "NSMutableDictionary":
             let (keys, values) = (object.dictionaryKeys, object.elements)
             guard keys.count == values.count, let list = Self.list(values, level: level, &left) else { return nil }
-            var members: [String: SortedJSON] = [:]
+            var members: [String: ArchivedValue] = [:]
             for (key, value) in zip(keys, list) {
                 guard case .text(let name) = key else { return nil }
                 members[name] = value
@@ -80,10 +77,10 @@ extension SortedJSON {
         }
     }
 
-    private static func list(_ values: [KeyedArchive.Value], level: Int, _ left: inout Int) -> [SortedJSON]? {
-        var list: [SortedJSON] = []
+    private static func list(_ values: [KeyedArchive.Value], level: Int, _ left: inout Int) -> [ArchivedValue]? {
+        var list: [ArchivedValue] = []
         for value in values {
-            guard let element = SortedJSON(value, level: level + 1, &left) else { return nil }
+            guard let element = ArchivedValue(value, level: level + 1, &left) else { return nil }
             list.append(element)
         }
         return list
