@@ -45,6 +45,11 @@ extension PersistentContainer {
         return try importCoreDataStore(CoreDataStore(contentsOf: url, options: options))
     }
 
+    /// Throws what an import of a store would throw because of the objects that are here, and writes nothing. O(n).
+    package func requireImport(of source: CoreDataStore) throws {
+        try StoreImport(source, into: self).missing()
+    }
+
     /// Imports a store that was read already; see ``importCoreDataStore(at:options:)``.
     @discardableResult
     public func importCoreDataStore(_ source: CoreDataStore) throws -> CoreDataImport {
@@ -63,6 +68,8 @@ extension PersistentContainer {
             switch error {
             case .notUnique(let entity, let attributes, _): broken = (entity, attributes)
             case .uniqueValueTooLong(let entity, let attributes): broken = (entity, attributes)
+            // Uniqueness that an earlier copy broke is added again at the end.
+            case .cannotMigrate(let entity, let attributes, _, _): broken = (entity, attributes)
             default: throw error
             }
             guard let other = try source.withoutUniqueness(of: broken.entity, broken.attributes) else { throw error }

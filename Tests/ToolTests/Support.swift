@@ -1,3 +1,4 @@
+import CFetchIndexSQLite
 import Foundation
 import FetchIndexTestSupport
 import Testing
@@ -89,4 +90,16 @@ extension Tool {
 
     /// The rows of entity E as CSV.
     func exportedRows() throws -> String { try run("fetch", store, "--entity", "E", "--output", "csv").output }
+}
+
+extension Tool {
+    /// Executes statements in a database of SQLite.
+    func sqlite(_ path: String, _ sql: String) {
+        var handle: OpaquePointer?
+        #expect(sqlite3_open(path, &handle) == SQLITE_OK)
+        defer { sqlite3_close(handle) }
+        var message: UnsafeMutablePointer<CChar>?
+        #expect(
+            sqlite3_exec(handle, sql, nil, nil, &message) == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
+    }
 }

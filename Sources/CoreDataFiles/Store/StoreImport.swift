@@ -77,7 +77,7 @@ struct StoreImport {
     /// Writes all objects and links, and commits.
     func run() throws -> CoreDataImport {
         if writer.savesInParts { try writer.setSource(imported) }
-        try deleteMissing()
+        for (table, numbers) in try missing() { try writer.delete(numbers, of: table) }
         // The writer's model is read here, because it's replaced while another thread reads rows.
         let areOrdered = tables.map { table in
             table.references.map { isInverseOrdered(table.entity.relationship(named: $0.relationship)?.description) }
@@ -119,16 +119,15 @@ struct StoreImport {
             .description.isOrdered ?? false
     }
 
-    private func deleteMissing() throws {
+    /// The objects that the store lacks, by their tables. Throws `CoreDataFileError` if they are more than may be deleted.
+    @discardableResult
+    func missing() throws -> [(table: GraphTable, numbers: [UInt64])] {
         var (gone, all) = (0, 0)
-        let missing = try tables.map { table in
-            let found = try writer.missing(from: reader.numbers[place(of: table)], table)
+        let seen = tables.map { ($0, reader.numbers[place(of: $0)]) } + goneTables.map { ($0, SeenObjects()) }
+        let missing = try seen.map { table, numbers in
+            let found = try writer.missing(from: numbers, table)
             (gone, all) = (gone + found.missing.count, all + found.all)
-            return found.missing
-        }
-        for table in goneTables {
-            let found = try writer.missing(from: SeenObjects(), table)
-            (gone, all) = (gone + found.missing.count, all + found.all)
+            return (table, found.missing)
         }
         let most = source.options.mostDeleted
         guard Double(gone) * 100 <= Double(all) * Double(most) else {
@@ -136,8 +135,7 @@ struct StoreImport {
                 of: source, "it lacks \(gone) of \(all) stored objects, more than \(most) per cent",
                 .mostDeleted)
         }
-        for (table, numbers) in zip(tables, missing) { try writer.delete(numbers, of: table) }
-        for table in goneTables { try writer.delete(writer.missing(from: SeenObjects(), table).missing, of: table) }
+        return missing
     }
 
     private func readRows(

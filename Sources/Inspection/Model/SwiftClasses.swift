@@ -50,10 +50,11 @@ package struct SwiftClasses {
         let taken = Self.members.union(Self.types).union(self.classNames.values)
         for entity in entities {
             var names = entity.superentity.flatMap { properties[$0] } ?? [:]
-            var used = taken.union(names.values)
+            var used = taken.union(names.values).union(names.values.map { "_" + $0 })
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) where names[name] == nil {
-                let free = Self.free(Self.identifier(name), among: used, suffix: "Value")
-                used.insert(free)
+                // The property `name` has its wrapper in `_name`.
+                let free = Self.free(Self.identifier(name), among: used, suffix: "Value") { "_" + $0 }
+                used.formUnion([free, "_" + free])
                 names[name] = free
             }
             properties[entity.name] = names
@@ -222,10 +223,12 @@ package struct SwiftClasses {
         return identifier.allSatisfy { $0 == "_" } ? "_name" : identifier
     }
 
-    private static func free(_ name: String, among used: Set<String>, suffix: String) -> String {
+    private static func free(
+        _ name: String, among used: Set<String>, suffix: String, other: (String) -> String = { $0 }
+    ) -> String {
         var free = name
         var number = 1
-        while used.contains(free) {
+        while used.contains(free) || used.contains(other(free)) {
             free = name + suffix + (number == 1 ? "" : "\(number)")
             number += 1
         }

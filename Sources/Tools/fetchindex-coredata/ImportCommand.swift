@@ -36,7 +36,12 @@ struct ImportCommand: ParsableCommand {
         options.decodesArchives = decode
         options.readsAll = readAll
         let url = URL(fileURLWithPath: file)
-        if plan { return try printPlan(CoreDataStore(contentsOf: url, options: options)) }
+        if plan {
+            let source = try CoreDataStore(contentsOf: url, options: options)
+            try printPlan(source)
+            if let container = try? PersistentContainer(storeAt: store) { try container.requireImport(of: source) }
+            return
+        }
         let outcome: CoreDataImport
         if let container = try? PersistentContainer(storeAt: store) {
             outcome = try container.importCoreDataStore(at: url, options: options)
@@ -53,13 +58,16 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func printPlan(_ source: CoreDataStore) throws {
-        if json { return try Output.jsonLine(Plan(source)) }
+        if json {
+            try Output.jsonLine(Plan(source))
+            return try source.requireWhole()
+        }
         for (entity, count) in source.objectCounts.sorted(by: { $0.key < $1.key }) {
             Output.line("\(entity): \(Numbers.count(count, "object"))")
         }
         for difference in source.differences { Output.line("\(difference)") }
-        if strict { try source.requireWhole() }
         Output.line("nothing was written")
+        try source.requireWhole()
     }
 }
 

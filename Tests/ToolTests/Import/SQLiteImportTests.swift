@@ -1,4 +1,3 @@
-import CFetchIndexSQLite
 import FetchIndexTestSupport
 import Foundation
 import Testing
@@ -11,12 +10,7 @@ import Testing
 
     private func database(_ name: String, _ sql: String) throws -> String {
         let path = tool.folder.path + "/" + name
-        var handle: OpaquePointer?
-        #expect(sqlite3_open(path, &handle) == SQLITE_OK)
-        defer { sqlite3_close(handle) }
-        var message: UnsafeMutablePointer<CChar>?
-        #expect(
-            sqlite3_exec(handle, sql, nil, nil, &message) == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
+        tool.sqlite(path, sql)
         return path
     }
 

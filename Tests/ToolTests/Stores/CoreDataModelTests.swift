@@ -205,4 +205,34 @@ import Testing
         let broken = try tool.file("contents", "<model><entity name=\"A\">")
         #expect(try error("model", "show", broken).contains("contents: line 1, column 25: it is not XML"))
     }
+
+    @Test func whatAMigrationCannotDoIsSaid() throws {
+        func diff(_ old: String, _ new: String) throws -> (status: Int32, text: String) {
+            let bundle = try bundle([("1", old), ("2", new)])
+            let result = try tool.run("model", "diff", bundle + "/1.xcdatamodel", bundle)
+            return (result.status, result.output + result.error)
+        }
+        func attribute(_ name: String, _ former: String = "") -> String {
+            "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"String\" elementID=\"\(former)\"/>"
+        }
+        let exchanged = try diff(
+            "<entity name=\"A\">\(attribute("a"))\(attribute("b"))</entity>",
+            "<entity name=\"A\">\(attribute("a", "b"))\(attribute("b", "a"))</entity>")
+        #expect(
+            exchanged.status == 1
+                && exchanged.text.contains(
+                    "a and b are renamed from each other: rename one of them to a third name first"),
+            "\(exchanged)")
+        let moved = try diff(
+            "<entity name=\"A\">\(attribute("a"))</entity><entity name=\"B\" parentEntity=\"A\"/>",
+            "<entity name=\"A\">\(attribute("a"))</entity><entity name=\"B\"/>")
+        #expect(
+            moved.status == 1
+                && moved.text.contains("it is a subentity of A in the store, and an entity of its own in the model"),
+            "\(moved)")
+        let dropped = try diff("<entity name=\"A\"/><entity name=\"B\"/>", "<entity name=\"A\"/>")
+        #expect(dropped.status == 0 && dropped.text.contains("B"), "\(dropped)")
+        let same = try diff("<entity name=\"A\"/>", "<entity name=\"A\"/>")
+        #expect(same.text.contains("a store of the old model already has the new one"), "\(same)")
+    }
 }

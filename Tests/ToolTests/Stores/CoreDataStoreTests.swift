@@ -106,4 +106,42 @@ import Testing
             refused.error.contains("the database is damaged: ") && refused.error.contains("--salvage"),
             "\(refused.error)")
     }
+
+    /// The schema lies behind many other pages, or only in the log.
+    @Test func storesAreRecognizedByTheirSchema() throws {
+        let file = try copy("Shop")
+        tool.sqlite(
+            file,
+            """
+            CREATE TABLE large(b); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+            INSERT INTO large SELECT zeroblob(100000) FROM n;
+            CREATE TABLE copied AS SELECT * FROM Z_PRIMARYKEY; DROP TABLE Z_PRIMARYKEY;
+            """)
+        for number in 0..<40 { tool.sqlite(file, "CREATE TABLE t\(number)(\(String(repeating: "c", count: 200)))") }
+        tool.sqlite(file, "CREATE TABLE Z_PRIMARYKEY AS SELECT * FROM copied; DROP TABLE copied")
+        let late = try tool.run("import", tool.store, file, "--plan")
+        #expect(late.status == 0 && late.output.hasSuffix("nothing was written\n"), "\(late.error)")
+        let empty = tool.folder.path + "/empty.sqlite"
+        tool.sqlite(empty, "PRAGMA journal_mode = WAL; CREATE TABLE t(a); DROP TABLE t")
+        try? FileManager.default.removeItem(atPath: empty + "-wal")
+        let lost = try tool.run("import", tool.store, empty)
+        #expect(
+            lost.status == 2
+                && lost.error.contains(
+                    "is a database without tables, and what was in its log is lost: \(empty)-wal is missing."),
+            "\(lost.error)")
+        let two = try tool.run("import", tool.store, file, try copy("Shop2", to: "other"))
+        #expect(two.error.contains("Stores of Core Data are imported one at a time."), "\(two.error)")
+    }
+
+    @Test func aPlanSaysWhatTheObjectsHereForbid() throws {
+        #expect(try tool.run("import", tool.store, copy("Shop")).status == 0)
+        let file = try copy("Shop")
+        tool.sqlite(file, "DELETE FROM ZNOTE; DELETE FROM ZTHING; DELETE FROM ZPERSON")
+        let plan = try tool.run("import", tool.store, file, "--plan", "--replace-limit", "10")
+        #expect(plan.status == 1 && plan.error.contains("more than 10 per cent"), "\(plan.error)")
+        tool.sqlite(file, "UPDATE Z_METADATA SET Z_UUID = '11111111-1111-4111-8111-111111111111'")
+        let other = try tool.run("import", tool.store, file, "--plan", "--replace-limit", "100")
+        #expect(other.status == 1 && other.error.contains("but the imported one is"), "\(other.error)")
+    }
 }

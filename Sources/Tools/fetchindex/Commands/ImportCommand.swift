@@ -145,9 +145,7 @@ struct ImportCommand: ParsableCommand {
             {
                 throw ValidationError("\(file) cannot be read.")
             }
-            throw ValidationError(
-                entities.isEmpty
-                    ? "--entity needs a name; only a store of Core Data has its own." : "--entity needs a name.")
+            throw ValidationError(nameless)
         }
         if replace && key == nil && !isDatabase {
             throw ValidationError("--replace needs --key, which matches rows with objects.")
@@ -168,6 +166,16 @@ struct ImportCommand: ParsableCommand {
                 "--add-columns and --create-related change the model first: --dry-run and rules cannot be used with them."
             )
         }
+    }
+
+    /// What is wrong if no entity is named.
+    private var nameless: String {
+        if !entities.isEmpty { return "--entity needs a name." }
+        if let file = files.first(where: CoreDataOptions.isWithoutLog) {
+            return "\(file) is a database without tables, and what was in its log is lost: \(file)-wal is missing."
+        }
+        if files.contains(where: CoreDataOptions.isStore) { return "Stores of Core Data are imported one at a time." }
+        return "--entity needs a name; only a store of Core Data has its own."
     }
 
     func run() throws {

@@ -148,13 +148,13 @@ struct ModelDiffCommand: ParsableCommand {
 
     func run() throws {
         let stored = try PersistentContainer(temporaryWith: ModelInput(old).model).model()
-        let model = try ModelInput(new, version: modelVersion).target(for: stored)
+        let model = try ModelInput(new, version: modelVersion).target(for: stored, dropsEntities: true)
         try model.validate()
         // Not by the container's plan, because everything is free for a store without objects.
         let plan = try ModelMigration(from: stored, to: model, isDemanded: true, hasClosure: false).difference { _ in
             true
         }
-        try ModelReport(plan).print(output)
+        try ModelReport(plan).print(output, ifEmpty: "a store of the old model already has the new one")
         if plan.verdict == .decision { throw Failure() }
     }
 }
@@ -176,9 +176,9 @@ struct ModelReport: Encodable {
         }
     }
 
-    func print(_ output: OutputOption) throws {
+    func print(_ output: OutputOption, ifEmpty: String = "the store already has this model") throws {
         if output.isJSON { return try Output.jsonLine(self) }
-        if steps.isEmpty { return Output.line("the store already has this model") }
+        if steps.isEmpty { return Output.line(ifEmpty) }
         var table = TextTable([
             .init(title: "entity"), .init(title: "change"), .init(title: "cost"), .init(title: "reason"),
         ])

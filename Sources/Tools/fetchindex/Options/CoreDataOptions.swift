@@ -41,22 +41,15 @@ struct CoreDataOptions: ParsableArguments {
 
     var isEmpty: Bool { model == nil && without.isEmpty && !flags.contains(where: \.isOn) }
 
-    /// The start of an SQLite database, and the name of a table that every store of Core Data has.
-    private static let (magic, table) = ("SQLite format 3\0", "Z_PRIMARYKEY")
-    /// The tables' names are at the beginning of a database, or of its log.
-    private static let searchedLength = 16 << 20
+    /// The name of a table that every store of Core Data has.
+    private static let table = "Z_PRIMARYKEY"
 
     /// Whether a file is a store of Core Data, whatever its name. The database isn't opened, because that would write
     /// files beside it.
-    static func isStore(_ path: String) -> Bool {
-        guard isFile(path), let start = try? SmallFile.bytes(of: path, limit: magic.utf8.count),
-            start.elementsEqual(magic.utf8)
-        else { return false }
-        return [path, path + "-wal"].contains { path in
-            let bytes = (try? SmallFile.bytes(of: path, limit: searchedLength)) ?? nil
-            return bytes?.contains(table.utf8) ?? false
-        }
-    }
+    static func isStore(_ path: String) -> Bool { SQLiteSchema(path)?.contains(table) ?? false }
+
+    /// Why a file cannot be told to be a store of Core Data: a database without tables, whose log is missing.
+    static func isWithoutLog(_ path: String) -> Bool { SQLiteSchema(path)?.lacksLog ?? false }
 
     /// Whether a path leads to a regular file. Opening a pipe to look at it would make its writer fail.
     static func isFile(_ path: String) -> Bool {
