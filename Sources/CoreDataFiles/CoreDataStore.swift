@@ -133,6 +133,10 @@ public final class CoreDataStore {
             }
             for name in schema.missingEntities { told.note(.leftOut, "objects of entities without a table", name) }
             for name in schema.missingProperties { told.note(.leftOut, "properties without a column", name) }
+            // A store may have columns of properties that its model has no more.
+            if !source.isOwn {
+                for name in schema.unknownColumns { told.note(.leftOut, "columns that the model does not have", name) }
+            }
             told.add(converter.differences + found.differences + reader.differences.differences)
             differences = told.differences
             model = converter.model

@@ -144,7 +144,7 @@ struct ModelConverter {
         if let derivation = attribute.derivation {
             return [
                 AttributeDescription(
-                    name, type, isOptional: attribute.isOptional, renamedFrom: former, derivation: derivation)
+                    name, type, isOptional: attribute.isOptional, renamedFrom: renamedFrom, derivation: derivation)
             ]
         }
         return [

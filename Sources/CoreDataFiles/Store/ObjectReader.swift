@@ -61,6 +61,11 @@ final class ObjectReader {
             }
         }
         for table in Set(schema.places.map(\.table)).sorted() { try readNumbers(of: table) }
+        for table in schema.unknownTables {
+            let query = "SELECT 1 FROM \(StoreDatabase.quoted(table)) LIMIT 1"
+            guard (try? copy.reading { try $0.hasRow(query) }) ?? false else { continue }
+            note(.leftOut, "tables of objects that the model does not have", table)
+        }
     }
 
     /// A store gives no number so far behind the last one.
@@ -70,7 +75,7 @@ final class ObjectReader {
         let places = schema.places.indices.filter { schema.places[$0].table == table }
         let alone = places.first { schema.places[$0].isAlone }
         let byNumber = Dictionary(places.map { (schema.places[$0].number, $0) }) { first, _ in first }
-        let known = Set(schema.tables.entities.keys)
+        let known = schema.entityNumbers
         var last: [Int: Int64] = [:]
         let version = schema.tables.column("Z_OPT", of: table).map(StoreDatabase.quoted) ?? "0"
         try forEachRow(of: table, ["Z_PK", "Z_ENT", version], noting: true) { row in
@@ -89,6 +94,9 @@ final class ObjectReader {
             guard key - (last[place] ?? 0) < Self.greatestGap else {
                 let name = "\(schema.places[place].entity)/p\(key)"
                 return note(.leftOut, "objects whose numbers follow a gap of more than 268,435,455", name)
+            }
+            guard key != last[place] else {
+                throw CoreDataFileError(path: copy.path, reason: "\(table) has two rows with the key \(key)")
             }
             last[place] = key
             numbers[place].insert(UInt64(key))

@@ -187,7 +187,7 @@ final class StoreCopy {
     func identifier() throws -> UUID? {
         do {
             return try reading { database in
-                try database.hasRow("SELECT 1 FROM sqlite_master WHERE name = 'Z_METADATA'")
+                try database.hasRow("SELECT 1 FROM sqlite_master WHERE name = 'Z_METADATA' AND type = 'table'")
                     ? database.texts("SELECT Z_UUID FROM Z_METADATA LIMIT 1").first.flatMap(UUID.init) : nil
             }
         } catch  where database.isDamaged { return nil }

@@ -62,7 +62,8 @@ struct StoreModel {
             let schema = StoreSchema(source, isOwn: false, try ModelConverter(source), tables)
             let names = Set(source.entities.map(\.name))
             let unknown = tables.entities.values.count { !names.contains($0) }
-            return (source, unknown + schema.missingEntities.count + schema.missingProperties.count)
+            let missing = schema.missingEntities.count + schema.missingProperties.count
+            return (source, unknown + missing + schema.unknownTables.count + schema.unknownColumns.count)
         }
         return versions.min { $0.1 < $1.1 }?.0 ?? SourceModel()
     }

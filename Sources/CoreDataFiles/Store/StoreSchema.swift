@@ -60,8 +60,13 @@ struct StoreSchema {
     private(set) var missingProperties: [String] = []
     /// Entities whose number was found by their place, with the names that they have in the store in parentheses.
     private(set) var renamedEntities: [String] = []
+    /// Tables of objects and columns of their values that the model has no entities and properties for.
+    private(set) var unknownTables: [String] = []
+    private(set) var unknownColumns: [String] = []
     let tables: StoreTables
     private let numbers: [String: Int64]
+    /// The numbers of all entities of the model in the store.
+    var entityNumbers: Set<Int64> { Set(numbers.values) }
 
     /// `source` is the whole model of the store, which the store contains if it's its `own`; `converter` may have fewer
     /// entities.
@@ -74,11 +79,7 @@ struct StoreSchema {
         for entity in ordered {
             guard let converted = converter.model.entity(named: entity.name), let root = lineages[entity.name]?.root
             else { continue }
-            // After a migration, the table may have the former name.
-            let names = [root, numbers[root].flatMap { tables.entities[$0] }].compactMap { $0 }
-            guard let table = names.lazy.compactMap({ tables.name(of: "Z" + $0.uppercased()) }).first,
-                let number = numbers[entity.name]
-            else {
+            guard let table = table(of: root), let number = numbers[entity.name] else {
                 missingEntities.append(entity.name)
                 continue
             }
@@ -93,6 +94,33 @@ struct StoreSchema {
             }
         }
         addJoins(source, converter)
+        addUnknown(lineages, columns)
+    }
+
+    /// The table of a topmost entity. After a migration, it may have the entity's former name.
+    private func table(of root: String) -> String? {
+        let names = [root, numbers[root].flatMap { tables.entities[$0] }].compactMap { $0 }
+        return names.lazy.compactMap { tables.name(of: "Z" + $0.uppercased()) }.first
+    }
+
+    private mutating func addUnknown(_ lineages: [String: SourceModel.Lineage], _ columns: [String: String]) {
+        var known: [String: Set<String>] = [:]
+        for root in Set(lineages.values.map(\.root)) {
+            guard let table = table(of: root) else { continue }
+            let entities = Set(lineages.filter { $0.value.root == root }.keys)
+            known[table, default: []].formUnion(
+                columns.filter { entities.contains(String($0.key.prefix { $0 != "|" })) }.values.map { $0.uppercased() }
+            )
+        }
+        for place in places {
+            known[place.table, default: []].formUnion(place.references.values.map { $0.name.uppercased() })
+        }
+        unknownTables = tables.objectTables.filter { known[$0] == nil }
+        for (table, names) in known.sorted(by: { $0.key < $1.key }) {
+            for column in tables.propertyColumns(of: table) where !names.contains(column.uppercased()) {
+                unknownColumns.append("\(table).\(column)")
+            }
+        }
     }
 
     // MARK: Columns

@@ -43,6 +43,19 @@ struct StoreTables {
 
     func name(of table: String) -> String? { tables[table.uppercased()]?.name }
 
+    /// The tables that have objects of entities.
+    var objectTables: [String] {
+        tables.filter { key, table in
+            key.hasPrefix("Z") && !key.hasPrefix("Z_") && table.columns["Z_PK"] != nil && table.columns["Z_ENT"] != nil
+        }.map(\.value.name).sorted()
+    }
+
+    /// The columns of a table that have values of properties.
+    func propertyColumns(of table: String) -> [String] {
+        guard let columns = tables[table.uppercased()]?.columns else { return [] }
+        return columns.filter { $0.key.hasPrefix("Z") && !$0.key.hasPrefix("Z_") }.map(\.value).sorted()
+    }
+
     /// The name of a column; nil if it's missing.
     func column(_ name: String?, of table: String) -> String? {
         name.flatMap { tables[table.uppercased()]?.columns[$0.uppercased()] }

@@ -150,7 +150,8 @@ package struct EntityMigration: Sendable {
         if present.contains(attribute.name), let slot = liveSlot(named: attribute.name) {
             return change(slot, to: attribute)
         }
-        if let former = attribute.renamedFrom, let slot = liveSlot(named: former) {
+        // An attribute that this migration has just added isn't the former one.
+        if let former = attribute.renamedFrom, let slot = liveSlot(named: former), slot < old.slots.count {
             if present.contains(former) {
                 throw mismatch("\(attribute.name) is renamed from \(former), which the model declares too")
             }

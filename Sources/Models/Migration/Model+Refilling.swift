@@ -31,6 +31,23 @@ extension Model {
             })
     }
 
+    /// This model without former names that other properties of the same hierarchy, or other entities, have now: which of
+    /// the two has the stored values is decided by the present names.
+    package func withoutTakenFormerNames() -> Model {
+        var taken: [String: Set<String>] = [:]
+        for entity in entities {
+            taken[root(of: entity.name), default: []].formUnion(
+                entity.attributes.map(\.name) + entity.relationships.map(\.name))
+        }
+        let names = Set(entities.map(\.name))
+        return Model(
+            entities: entities.map { entity in
+                let taken = taken[root(of: entity.name)] ?? []
+                return entity.withFormerNames(
+                    own: entity.renamedFrom.flatMap { names.contains($0) ? nil : $0 }, without: taken)
+            }, requests: requests)
+    }
+
     /// This model without the rules that stored objects may break until they are written anew: what it requires or makes
     /// unique, and the stored model doesn't. `hasObjects` says whether an entity of the stored model has objects.
     package func relaxed(for stored: Model, hasObjects: (String) throws -> Bool) rethrows -> Model {
@@ -96,11 +113,7 @@ extension Entity {
         let attribute = attributes.first { $0.name == name } ?? attributes.first { $0.renamedFrom == name }
         let relationship = relationships.first { $0.name == name } ?? relationships.first { $0.renamedFrom == name }
         if let before = stored.attributes.first(where: { $0.name == name }) {
-            if relationship?.name == name { return true }
-            // An attribute that takes the name of another one, which is renamed in turn, is neither.
-            let isExchanged =
-                attribute?.name == name && attribute?.renamedFrom.map { stored.slot(of: $0) != nil } ?? false
-            return attribute.map { $0.type != before.type || isExchanged } ?? false
+            return relationship?.name == name || attribute.map { $0.type != before.type } ?? false
         }
         guard let before = stored.relationships.first(where: { $0.name == name }) else { return false }
         if attribute?.name == name { return true }
@@ -128,6 +141,26 @@ extension Entity {
             indexes: indexes.filter { !$0.keys.contains { isGone($0.attribute) } },
             removed: removedAttributes + gone, removedIndexes: removedIndexes, superentity: superentity,
             isAbstract: isAbstract, renamedFrom: renamedFrom)
+    }
+
+    fileprivate func withFormerNames(own: String?, without taken: Set<String>) -> Entity {
+        func isTaken(_ name: String?) -> Bool { name.map(taken.contains) ?? false }
+        if own == renamedFrom, !attributes.contains(where: { isTaken($0.renamedFrom) }),
+            !relationships.contains(where: { isTaken($0.renamedFrom) })
+        {
+            return self
+        }
+        return Entity(
+            name,
+            attributes.map { attribute in
+                guard isTaken(attribute.renamedFrom) else { return attribute }
+                return AttributeDescription(
+                    attribute.name, attribute.type, isOptional: attribute.isOptional, isUnique: attribute.isUnique,
+                    defaultValue: attribute.defaultValue, derivation: attribute.derivation)
+            },
+            relationships: relationships.map { isTaken($0.renamedFrom) ? $0.named($0.name, inverse: $0.inverse) : $0 },
+            unique: uniqueAttributes, indexes: indexes, removed: removedAttributes, removedIndexes: removedIndexes,
+            superentity: superentity, isAbstract: isAbstract, renamedFrom: own)
     }
 
     fileprivate func relaxed(isUnique: Bool, _ isOptional: (String) -> Bool) -> Entity {

@@ -9,6 +9,8 @@ extension Model {
         let replaced = try entities.map { entity in
             guard let old = source(of: entity, in: stored) else { return entity }
             sources.insert(old.name)
+            try requireSameSuperentity(entity, old, stored)
+            try requireNoExchange(of: entity, old, stored)
             return try entity.replacing(old)
         }
         let left = stored.entities.filter { !$0.isDropped && !$0.isJoin && !sources.contains($0.name) }.map(\.name)
@@ -16,6 +18,44 @@ extension Model {
             entities: replaced, removed: removedEntities + (dropsEntities ? left : []), requests: requests)
         model.removedRequests = stored.requests.map(\.name).filter { name in !requests.contains { $0.name == name } }
         return model
+    }
+
+    private func requireSameSuperentity(_ entity: Entity, _ old: Entity, _ stored: Model) throws {
+        let wanted = entity.superentity.flatMap { self.entity(named: $0) }
+        if wanted.map({ source(of: $0, in: stored)?.name ?? $0.name }) == old.superentity { return }
+        func place(_ superentity: String?) -> String {
+            superentity.map { "a subentity of \($0)" } ?? "an entity of its own"
+        }
+        throw ModelError.mismatch(
+            entity: entity.name,
+            "it is \(place(old.superentity)) in the store, and \(place(entity.superentity)) in the model")
+    }
+
+    /// Throws `ModelError.invalid` if two entities, or two properties of an entity, are renamed from each other, because
+    /// nothing tells whether they have exchanged their names already; unless the store has known them so from the first.
+    private func requireNoExchange(of entity: Entity, _ old: Entity, _ stored: Model) throws {
+        func require(_ name: String, _ former: String?, _ others: [(name: String, former: String?)], _ isKnown: Bool)
+            throws
+        {
+            guard let former, others.contains(where: { $0.name == former && $0.former == name }), !isKnown else {
+                return
+            }
+            throw ModelError.invalid(
+                "\(name) and \(former) are renamed from each other: rename one of them to a third name first")
+        }
+        try require(
+            entity.name, entity.renamedFrom, entities.map { ($0.name, $0.renamedFrom) },
+            entity.renamedFrom.map { stored.entity(named: $0) == nil || old.stored.formerNames.contains($0) } ?? true)
+        let properties =
+            entity.attributes.map { ($0.name, $0.renamedFrom) } + entity.relationships.map { ($0.name, $0.renamedFrom) }
+        for (name, former) in properties {
+            guard let former else { continue }
+            let slot = old.slots.first { !$0.isRemoved && $0.attribute.name == name }
+            let hasBoth =
+                old.attributes.contains { $0.name == name } && old.attributes.contains { $0.name == former }
+                || old.relationships.contains { $0.name == name } && old.relationships.contains { $0.name == former }
+            try require(name, former, properties, !hasBoth || slot?.formerNames.contains(former) ?? false)
+        }
     }
 
     /// The stored entity that becomes an entity of this model: that of its name, or one that has or had that name or

@@ -100,4 +100,19 @@ import Testing
         #expect(try store.values(container, of: "title") == ["t"])
         #expect(try store.values(container, of: "price") == [.integer(5)])
     }
+
+    /// The former name of a new attribute is that of another new attribute, declared before it.
+    @Test func aNewAttributeIsNotTheFormerOneOfAnother() throws {
+        let container = try store.open(ModelStore.book([AttributeDescription("title", .string)]))
+        let context = container.newContext()
+        try context.insert("Book")["title"] = "t"
+        try context.save()
+        let changed = ModelStore.book([
+            AttributeDescription("title", .string), AttributeDescription("date", .date),
+            AttributeDescription("dateString", .string, renamedFrom: "date"),
+        ])
+        try container.migrate(to: changed)
+        #expect(try store.values(container, of: "date") == [.null] && store.values(container, of: "title") == ["t"])
+        #expect(try container.check { _, _ in } == [])
+    }
 }

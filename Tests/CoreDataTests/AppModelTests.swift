@@ -1,0 +1,244 @@
+import FetchIndex
+import FetchIndexInspection
+import FetchIndexModels
+import FetchIndexTestSupport
+import FetchIndexValues
+import Foundation
+import Testing
+
+@testable import FetchIndexCoreDataFiles
+
+/// Stores whose models are beside them, with the names that apps give.
+@Suite struct AppModelTests {
+    private let store: ChangedStore
+    private let container: PersistentContainer
+    private static let keys = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER"
+
+    init() throws {
+        store = try ChangedStore(copyOf: nil)
+        container = try PersistentContainer(temporaryWith: Model())
+    }
+
+    /// Makes a new store of these entities, which are numbered by their order.
+    private func make(_ entities: [String], _ statements: String) throws {
+        try? FileManager.default.removeItem(at: store.url)
+        var start = """
+            CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+            CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+            INSERT INTO Z_METADATA VALUES (1, '5E9C1F1B-0A51-4D3C-8D4C-2C3E4B5A6978', NULL);
+            """
+        for (index, entity) in entities.enumerated() {
+            start += "INSERT INTO Z_PRIMARYKEY VALUES (\(index + 1), '\(entity)', 0, 100);"
+        }
+        try store.run(start + statements)
+    }
+
+    /// Writes a version of a model, or a bundle of several, whose last version is the current one.
+    private func model(_ versions: String...) throws -> URL {
+        let url = URL(fileURLWithPath: store.folder.path + "/App.xcdatamodeld")
+        try? FileManager.default.removeItem(at: url)
+        for (index, entities) in versions.enumerated() {
+            let version = url.appendingPathComponent("\(index).xcdatamodel")
+            try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+            try Data("<model>\(entities)</model>".utf8).write(to: version.appendingPathComponent("contents"))
+        }
+        let name = "<key>_XCCurrentVersionName</key><string>\(versions.count - 1).xcdatamodel</string>"
+        try Data("<plist><dict>\(name)</dict></plist>".utf8).write(to: url.appendingPathComponent(".xccurrentversion"))
+        return url
+    }
+
+    private static func attribute(_ name: String, _ type: String = "String", from former: String? = nil) -> String {
+        let former = former.map { " elementID=\"\($0)\"" } ?? ""
+        return "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"\(type)\"\(former)/>"
+    }
+
+    @discardableResult
+    private func load(_ model: URL, isStrict: Bool = false) throws -> CoreDataImport {
+        var options = CoreDataImportOptions()
+        (options.model, options.isStrict) = (model, isStrict)
+        return try container.importCoreDataStore(at: store.url, options: options)
+    }
+
+    private func values(_ id: String) throws -> [String: String?] {
+        try #require(StoreFiles.contents(of: container).first { $0.id == id }).values
+    }
+
+    /// The renaming identifier stays in the model, also after the store here has followed it.
+    @Test func aRenamedAttributeIsRenamedOnce() throws {
+        let rows = "INSERT INTO ZA VALUES (1, 1, 1, 'q1', 't1'), (2, 1, 1, 'q2', 't2');"
+        try make(["A"], "CREATE TABLE ZA (\(Self.keys), ZQ VARCHAR, ZT VARCHAR);" + rows)
+        try load(model("<entity name='A'>\(Self.attribute("q"))\(Self.attribute("t"))</entity>"))
+        let renamed = "<entity name='A'>\(Self.attribute("v", from: "q"))\(Self.attribute("t"))</entity>"
+        try store.run("ALTER TABLE ZA RENAME ZQ TO ZV")
+        try load(model(renamed))
+        for key in 3...5 {
+            let commit = try container.information().commit
+            try store.run("INSERT INTO ZA VALUES (\(key), 1, 1, 'q\(key)', 't\(key)')")
+            let outcome = try load(model(renamed))
+            #expect(outcome.counts.inserted == 1 && outcome.counts.updated == 0 && outcome.commit == commit + 1)
+        }
+        #expect(try values("A/p2") == ["v": "q2", "t": "t2"])
+        #expect(try container.check { _, _ in } == [])
+    }
+
+    /// An attribute, a relationship and an entity have former names that others have now.
+    @Test func formerNamesMayBeUsedAgain() throws {
+        func statements(_ value: String, _ target: Int) -> String {
+            """
+            CREATE TABLE ZNEW (\(Self.keys), ZA VARCHAR, ZZ VARCHAR, ZP INTEGER, ZR INTEGER);
+            CREATE TABLE ZOLD (\(Self.keys), ZA VARCHAR);
+            INSERT INTO ZNEW VALUES (1, 1, 1, '\(value)', 'z', \(target), 1), (2, 1, 1, NULL, NULL, NULL, NULL);
+            INSERT INTO ZOLD VALUES (1, 2, 1, 'o\(value)');
+            """
+        }
+        func reference(_ name: String, from former: String) -> String {
+            let rest = "optional='YES' maxCount='1' deletionRule='Nullify' destinationEntity='New'"
+            return "<relationship name='\(name)' \(rest) elementID='\(former)'/>"
+        }
+        let url = try model(
+            """
+            <entity name='New' elementID='Old'>\(Self.attribute("a"))\(Self.attribute("z", from: "a"))
+            \(reference("p", from: "p"))\(reference("r", from: "p"))</entity><entity name='Old'>\(Self.attribute("a"))</entity>
+            """)
+        for (value, target) in [("x", 1), ("y", 2), ("y", 2)] {
+            try make(["New", "Old"], statements(value, target))
+            try load(url)
+            #expect(try values("New/p1") == ["a": value, "z": "z"] && values("Old/p1") == ["a": "o\(value)"])
+            let related = try StoreFiles.contents(of: container).first { $0.id == "New/p1" }?.related
+            #expect(related?["p"] == ["New/p\(target)"] && related?["r"] == ["New/p1"])
+        }
+    }
+
+    /// The usual way to change a type: the old attribute gets another name.
+    @Test func aNewAttributeMayTakeTheNameOfARenamedOne() throws {
+        try make(["A"], "CREATE TABLE ZA (\(Self.keys), ZDATE VARCHAR); INSERT INTO ZA VALUES (1, 1, 1, '2020')")
+        try load(model("<entity name='A'>\(Self.attribute("date"))</entity>"))
+        try make(
+            ["A"],
+            "CREATE TABLE ZA (\(Self.keys), ZDATE TIMESTAMP, ZDATESTRING VARCHAR); INSERT INTO ZA VALUES (1, 1, 1, 5.0, '2020')"
+        )
+        let url = try model(
+            "<entity name='A'>\(Self.attribute("dateString", from: "date"))\(Self.attribute("date", "Date"))</entity>")
+        try load(url)
+        let bits = "\((5.0).bitPattern)"
+        #expect(try values("A/p1") == ["dateString": "2020", "date": bits])
+        #expect(try load(url).counts.unchanged == 1)
+    }
+
+    /// The values are short enough in the store, but not as a key here.
+    @Test func uniquenessThatIsDroppedStaysDropped() throws {
+        try make(
+            ["A"],
+            "CREATE TABLE ZA (\(Self.keys), ZN VARCHAR); INSERT INTO ZA VALUES (1, 1, 1, CAST(zeroblob(300) AS TEXT))")
+        let unique =
+            "<uniquenessConstraints><uniquenessConstraint><constraint value='n'/></uniquenessConstraint></uniquenessConstraints>"
+        let url = try model("<entity name='A'>\(Self.attribute("n"))\(unique)</entity>")
+        for _ in 0..<2 {
+            let outcome = try load(url)
+            #expect(outcome.differences.contains { $0.what.hasPrefix("uniqueness of values that are equal here") })
+        }
+        try store.run("UPDATE ZA SET ZN = 'short'")
+        #expect(try load(url).differences.contains { $0.what.hasPrefix("uniqueness") } == false)
+        #expect(try container.model().entity(named: "A")?.attributes[0].isUnique == true)
+    }
+
+    @Test func theVersionWithoutUnknownColumnsFits() throws {
+        func version(_ names: String...) -> String {
+            "<entity name='A'>\(names.map { Self.attribute($0) }.joined())</entity>"
+        }
+        try make(
+            ["A"],
+            "CREATE TABLE ZA (\(Self.keys), ZT VARCHAR, ZPAGES VARCHAR); INSERT INTO ZA VALUES (1, 1, 1, 't', 'p')")
+        let all = try model(version("t"), version("t", "pages"), version("t", "pages", "isbn"))
+        #expect(try load(all, isStrict: true).differences.isEmpty)
+        #expect(try values("A/p1") == ["t": "t", "pages": "p"])
+        // Of the first version alone, a column is left.
+        let first = try load(model(version("t"))).differences.map(\.description)
+        #expect(first == ["left out: columns that the model does not have (1): ZA.ZPAGES"])
+    }
+
+    @Test func objectsWithoutAnEntityInTheModelAreTold() throws {
+        try make(
+            ["A", "Gone", "Old", "Empty"],
+            """
+            CREATE TABLE ZA (\(Self.keys), ZT VARCHAR); CREATE TABLE ZB (\(Self.keys));
+            CREATE TABLE ZOLD (\(Self.keys)); CREATE TABLE ZEMPTY (\(Self.keys));
+            INSERT INTO ZA VALUES (1, 1, 1, 't'), (2, 2, 1, 't'); INSERT INTO ZOLD VALUES (1, 3, 1);
+            """)
+        let part = "<entity name='B' parentEntity='A'/>"
+        let url = try model("<entity name='A'>\(Self.attribute("t"))</entity>\(part)")
+        let error = #expect(throws: CoreDataFileError.self) { try load(url, isStrict: true) }
+        #expect(error?.remedy == .isStrict)
+        let told = try load(url).differences.map(\.description)
+        #expect(told.contains("left out: objects of an unknown entity (1): ZA 2"), "\(told)")
+        #expect(told.contains("left out: tables of objects that the model does not have (1): ZOLD"), "\(told)")
+    }
+
+    @Test func twoRowsWithAKeyAreRefused() throws {
+        try make(
+            ["A"],
+            "CREATE TABLE ZA (Z_PK INTEGER, Z_ENT INTEGER, Z_OPT INTEGER, ZT VARCHAR); INSERT INTO ZA VALUES (5, 1, 1, 'a'), (5, 1, 1, 'b')"
+        )
+        let error = #expect(throws: CoreDataFileError.self) {
+            try load(model("<entity name='A'>\(Self.attribute("t"))</entity>"))
+        }
+        #expect(error?.reason == "ZA has two rows with the key 5")
+    }
+
+    // MARK: Values
+
+    @Test(arguments: [
+        (
+            "[{\"b\": 18446744073709551615, \"a\" : 12345678901234567.125}]",
+            "[{\"a\":12345678901234567.125,\"b\":18446744073709551615}]"
+        ),
+        ("{\"e\u{301}\":1,\"\u{e9}\":2}", "{\"e\u{301}\":1,\"\u{e9}\":2}"),
+        (
+            " { \"z\" : { \"y\" : [ true , null , -0.5e+10 ] , \"x\" : \"\\u00e9\\n\" } } ",
+            "{\"z\":{\"x\":\"\\u00e9\\n\",\"y\":[true,null,-0.5e+10]}}"
+        ),
+        ("[]", "[]"), ("{}", "{}"), ("\"a\"", "\"a\""),
+    ])
+    func membersAreSortedAndValuesKept(json: String, sorted: String) {
+        #expect(JSONSorter.sorted(Array(json.utf8)).map { String(decoding: $0, as: UTF8.self) } == sorted)
+    }
+
+    @Test(arguments: [
+        "", "{", "[1,]", "[01]", "{\"a\":}", "{a:1}", "\"\\x\"", "\"\n\"", "1 2", "[1", "-", "1.", "1e", "\"\\u12\"",
+        "nul",
+    ])
+    func whatIsNotJSONIsLeft(text: String) { #expect(JSONSorter.sorted(Array(text.utf8)) == nil) }
+
+    @Test func whatFoundationEncodesIsSorted() throws {
+        var generator = SeededGenerator(seed: 7)
+        func value(_ level: Int) -> Any {
+            switch Int.random(in: 0...(level > 3 ? 3 : 5), using: &generator) {
+            case 0: return Int.random(in: -1000...1000, using: &generator)
+            case 1: return Double.random(in: -1...1, using: &generator)
+            case 2: return "t\"\\\u{1F600}\n\(level)"
+            case 3: return Bool.random(using: &generator)
+            case 4: return (0..<3).map { _ in value(level + 1) }
+            default: return Dictionary(uniqueKeysWithValues: (0..<4).map { ("k\($0 * 7 % 5)", value(level + 1)) })
+            }
+        }
+        for _ in 0..<200 {
+            let original = [value(0)]
+            let sorted = try JSONSerialization.data(
+                withJSONObject: original, options: [.sortedKeys, .withoutEscapingSlashes])
+            let other = try JSONSerialization.data(
+                withJSONObject: original, options: [.prettyPrinted, .withoutEscapingSlashes])
+            #expect(JSONSorter.sorted(Array(other)) == Array(sorted))
+        }
+    }
+
+    // MARK: Swift classes
+
+    /// A property wrapper has the property's name after an underscore.
+    @Test func propertiesDoNotTakeTheNamesOfWrappers() {
+        let names = ["name", "_name", "_", "__name"]
+        let source = SwiftClasses(Model(entities: [Entity("A", names.map { AttributeDescription($0, .string) })]))
+            .source
+        let declared = source.matches(of: /var `?(\w+)`?:/).map { String($0.1) }
+        #expect(declared.count == 4 && Set(declared + declared.map { "_" + $0 }).count == 8, "\(source)")
+    }
+}
