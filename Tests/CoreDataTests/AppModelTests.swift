@@ -152,7 +152,7 @@ import Testing
         let all = try model(version("t"), version("t", "pages"), version("t", "pages", "isbn"))
         #expect(try load(all, isStrict: true).differences.isEmpty)
         #expect(try values("A/p1") == ["t": "t", "pages": "p"])
-        // Of the first version alone, a column is left.
+        // The first version alone lacks a column.
         let first = try load(model(version("t"))).differences.map(\.description)
         #expect(first == ["left out: columns that the model does not have (1): ZA.ZPAGES"])
     }
