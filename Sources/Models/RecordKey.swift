@@ -14,6 +14,10 @@ package struct RecordKey: Hashable, Comparable, Sendable {
         rawValue = UInt64(entity) << 48 | number & RecordKey.maximumNumber
     }
 
+    /// The key of the object to which a reference leads. A record has references as integers.
+    @inlinable
+    package init(reference: Int64) { rawValue = UInt64(bitPattern: reference) }
+
     @inlinable
     package static var maximumNumber: UInt64 { (1 << 48) - 1 }
 

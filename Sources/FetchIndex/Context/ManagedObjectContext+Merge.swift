@@ -108,7 +108,7 @@ extension ManagedObjectContext {
             guard let view = try? RecordView(record.span.bytes) else { continue }
             for reference in references {
                 guard let number = try? view.integer(at: reference.slot) else { continue }
-                targets.insert(RecordKey(rawValue: UInt64(bitPattern: number)))
+                targets.insert(RecordKey(reference: number))
             }
         }
         return targets

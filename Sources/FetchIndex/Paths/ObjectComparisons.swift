@@ -174,7 +174,7 @@ struct ObjectComparisons {
                 wrong = wrong ?? "an object of another entity"
                 return expression
             }
-            return .value(.integer(Int64(bitPattern: key.rawValue)))
+            return .value(key.reference)
         case .list(let elements):
             return .list(
                 elements.map {

@@ -84,7 +84,7 @@ struct RelatedRow: PredicateRow, ~Escapable {
             } else if path.givesEntities {
                 values.append(.one(place.entityName(of: object).map { .string($0) } ?? .null))
             } else if path.givesKeys {
-                values.append(.one(.integer(Int64(bitPattern: object.rawValue))))
+                values.append(.one(object.reference))
             } else {
                 values.append(try place.values(of: object, bytes))
             }
@@ -119,7 +119,7 @@ struct RelatedPlace {
         let entity = model.entities[object.entity]
         let view = try RecordView(record, of: entity)
         var values: [String: PredicateValue] = [
-            RelatedPath.keyName: .one(.integer(Int64(bitPattern: object.rawValue)))
+            RelatedPath.keyName: .one(object.reference)
         ]
         for name in usedNames {
             if let slot = entity.slot(of: name) {

@@ -15,7 +15,7 @@ extension Entity {
         let view = try RecordView(record.span.bytes)
         for reference in references {
             guard let number = try view.integer(at: reference.slot) else { continue }
-            let target = RecordKey(rawValue: UInt64(bitPattern: number))
+            let target = RecordKey(reference: number)
             if let key = keys[target] {
                 values[reference.slot] = key.reference
             } else if target.isTemporary && !keepsOthers {

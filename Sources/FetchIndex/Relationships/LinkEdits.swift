@@ -126,14 +126,3 @@ extension ManagedObject {
             other: other.flatMap { RecordKey($0) })
     }
 }
-
-extension RecordKey {
-    /// The key of the referenced object, from the value of a reference; nil for null.
-    init?(_ value: Value) {
-        guard case .integer(let number) = value else { return nil }
-        self.init(rawValue: UInt64(bitPattern: number))
-    }
-
-    /// The value of a reference to the object with this key.
-    var reference: Value { .integer(Int64(bitPattern: rawValue)) }
-}

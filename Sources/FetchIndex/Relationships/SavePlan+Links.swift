@@ -11,7 +11,7 @@ extension SavePlan {
         let view = try RecordView(record.span.bytes)
         for reference in references {
             guard let number = try view.integer(at: reference.slot) else { continue }
-            let target = RecordKey(rawValue: UInt64(bitPattern: number))
+            let target = RecordKey(reference: number)
             if try writer.record(target, { _ in }) { continue }
             if policy == .mergeByPropertyStoreTrump || policy == .rollback { return true }
             guard let other = references.first(where: { $0.slot != reference.slot }),

@@ -100,6 +100,6 @@ extension OrderSection {
 
     fileprivate static func object(ofValue value: [UInt8]) -> RecordKey? {
         guard case .integer(let number)? = OrderKey.first(in: value.span.bytes)?.value else { return nil }
-        return RecordKey(rawValue: UInt64(bitPattern: number))
+        return RecordKey(reference: number)
     }
 }

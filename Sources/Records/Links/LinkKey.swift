@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
-internal import FetchIndexValues
+package import FetchIndexModels
+package import FetchIndexValues
 
 /// A link key in the unique table. Link keys lead from an object to its holders, the objects whose records refer to it.
 ///
@@ -104,12 +104,16 @@ struct StoredLink: Equatable {
 
 extension RecordView {
     /// The key to which a reference leads; nil for null.
-    func key(at slot: Int) throws -> RecordKey? {
-        try integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
-    }
+    package func key(at slot: Int) throws -> RecordKey? { try integer(at: slot).map(RecordKey.init(reference:)) }
 }
 
 extension RecordKey {
+    /// The key of the object to which a reference leads, from the reference's value; nil for null.
+    package init?(_ reference: Value) {
+        guard case .integer(let number) = reference else { return nil }
+        self.init(reference: number)
+    }
+
     /// The value of a reference to the object with this key.
-    var reference: Value { .integer(Int64(bitPattern: rawValue)) }
+    package var reference: Value { .integer(Int64(bitPattern: rawValue)) }
 }

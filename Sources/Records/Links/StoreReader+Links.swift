@@ -77,7 +77,7 @@ extension StoreReader {
         for (name, target, other) in sides {
             var start: [UInt8] = []
             OrderKey.appendNull(to: &start)
-            OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
+            OrderKey.append(other.reference, to: &start)
             if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
             // Links with a position are after links without one. If the last link has no position, no link has one, and
             // the search above would have found the link.
@@ -97,7 +97,7 @@ extension StoreReader {
             // A sort key consists of the position, the other side and the holder; this skips the position.
             if let length = OrderKey.lengthOfFirst(in: sortKey) {
                 let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
-                if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
+                if value == other.reference { found = holder }
             }
             return found == nil && !isFirstOnly
         }

@@ -98,7 +98,7 @@ extension StoreWriter {
             guard incoming.rule == .cascade, let other = reference.other else { return }
             let view = try RecordView(record.span.bytes, of: entity)
             guard let number = try view.integer(at: other) else { return }
-            let far = RecordKey(rawValue: UInt64(bitPattern: number))
+            let far = RecordKey(reference: number)
             if let removed = try remove(far) { pending.append((far, removed)) }
         } else if incoming.rule == .cascade {
             if let removed = try remove(holder) { pending.append((holder, removed)) }

@@ -136,6 +136,6 @@ extension StoreReader {
     /// The two objects that a many-to-many link connects, from its record.
     private func joinedObjects(_ record: RawSpan) throws -> [RecordKey] {
         let view = try RecordView(record)
-        return try [0, 1].compactMap { try view.integer(at: $0).map { RecordKey(rawValue: UInt64(bitPattern: $0)) } }
+        return try [0, 1].compactMap { try view.integer(at: $0).map { RecordKey(reference: $0) } }
     }
 }

@@ -91,7 +91,7 @@ package final class ChangedState: RecordState {
             else { continue }
             for reference in references {
                 guard let number = try? view.integer(at: reference.slot) else { continue }
-                let target = RecordKey(rawValue: UInt64(bitPattern: number))
+                let target = RecordKey(reference: number)
                 found[Side(name: reference.name, target: target), default: []].append(object)
             }
         }

@@ -173,7 +173,7 @@ extension RelatedPath.Step {
     /// The object that a record refers to by one of the step's references; nil if the reference is null.
     fileprivate func target(of holder: RecordKey, _ record: RawSpan) throws -> RecordKey? {
         guard let slot = slots[holder.entity] else { return nil }
-        return try RecordView(record).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+        return try RecordView(record).key(at: slot)
     }
 
     /// The objects that the step leads to from an object: its holders, or for a many-to-many relationship, the objects
@@ -201,7 +201,7 @@ extension RelatedPath.Step {
     private static func target(of link: RecordKey, slot: Int, in state: any RecordState) throws -> RecordKey? {
         var target: RecordKey?
         _ = try state.record(link) {
-            target = try RecordView($0).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+            target = try RecordView($0).key(at: slot)
         }
         return target
     }

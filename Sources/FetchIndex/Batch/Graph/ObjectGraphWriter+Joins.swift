@@ -58,7 +58,7 @@ extension ObjectGraphWriter {
     ) throws {
         guard let old = try writer.copy(of: holder) else { return }
         let target = try RecordView(old.span.bytes, of: entity(of: join)).integer(at: join.far.slot)
-        guard let target, let link = wanted.removeValue(forKey: RecordKey(rawValue: UInt64(bitPattern: target))) else {
+        guard let target, let link = wanted.removeValue(forKey: RecordKey(reference: target)) else {
             try writer.remove(holder)
             joinCounts.deleted += 1
             return
@@ -75,7 +75,7 @@ extension ObjectGraphWriter {
                 var gone: [RecordKey] = []
                 try writer.scan(join.entityNumber) { holder, record in
                     let target = try RecordView(record, of: entity(of: join)).integer(at: join.near.slot)
-                    let object = target.map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+                    let object = target.map { RecordKey(reference: $0) }
                     if object.map({ seen[$0.entity]?.contains($0.number) != true }) ?? true { gone.append(holder) }
                     return true
                 }

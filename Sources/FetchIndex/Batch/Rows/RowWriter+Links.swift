@@ -30,7 +30,7 @@ extension RowWriter {
             guard let record = try transaction.copy(of: holder) else { continue }
             let view = try RecordView(record.span.bytes, of: linkEntity)
             let target = try view.integer(at: join.far.slot)
-            guard let key = target.map({ RecordKey(rawValue: UInt64(bitPattern: $0)) }), !wanted.contains(key) else {
+            guard let key = target.map({ RecordKey(reference: $0) }), !wanted.contains(key) else {
                 continue
             }
             if mutual != nil {
@@ -74,7 +74,7 @@ extension RowWriter {
     func partner(in record: [UInt8], _ column: RelatedColumn) throws -> RecordKey? {
         let entity = entity
         let view = try RecordView(record.span.bytes, of: entity)
-        return try view.integer(at: column.reference.slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
+        return try view.key(at: column.reference.slot)
     }
 
     /// Throws `invalidValue` if another row has related one of two objects to a third one, in a to-one relationship that is
@@ -158,7 +158,7 @@ extension RowWriter {
         let entity = entity
         let view = try RecordView(old.span.bytes, of: entity)
         guard let target = try view.integer(at: reference.slot) else { return }
-        let holders = try transaction.holders(of: reference.name, to: RecordKey(rawValue: UInt64(bitPattern: target)))
+        let holders = try transaction.holders(of: reference.name, to: RecordKey(reference: target))
         if holders.contains(missing.holder) { return }
         if holders.isEmpty { return try transaction.restoreLinks(of: missing.holder) }
         let record = try entity.record(

@@ -119,7 +119,7 @@ package struct EntityExport {
         switch source {
         case .reference(let slot, let position):
             guard let target = try record.integer(at: slot) else { return [] }
-            let key = RecordKey(rawValue: UInt64(bitPattern: target))
+            let key = RecordKey(reference: target)
             return [RowLink(key, position: try Self.bytes(record, position))]
         case .list(let near, let far, let number):
             let entity = snapshot.model.entities[number]
@@ -129,7 +129,7 @@ package struct EntityExport {
                     let view = try RecordView(record, of: entity)
                     guard let target = try view.integer(at: far.slot) else { return }
                     link = RowLink(
-                        RecordKey(rawValue: UInt64(bitPattern: target)), position: try Self.bytes(view, near.position),
+                        RecordKey(reference: target), position: try Self.bytes(view, near.position),
                         otherPosition: try Self.bytes(view, far.position))
                 }
                 return link

@@ -44,7 +44,7 @@ extension StoreWriter {
         let values = try constraint.slots.map { slot in
             let value = try view.value(at: slot, as: entity.type(at: slot))
             guard case .integer(let number) = value, entity.slots[slot].role == .reference else { return "\(value)" }
-            return name(of: RecordKey(rawValue: UInt64(bitPattern: number)))
+            return name(of: RecordKey(reference: number))
         }
         return .notUnique(
             entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
