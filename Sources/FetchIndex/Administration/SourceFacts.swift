@@ -14,6 +14,8 @@ struct SourceFacts: Decodable {
         let key: String
         let condition: String?
         let isCopied: Bool
+        /// Why rows are left out, because they have values that cannot be stored.
+        let omittedRows: [String]
     }
 
     /// The way in which changes are received: `stream` for a replication slot, `changeTable` for a change table.
@@ -37,6 +39,7 @@ extension SourceFacts.Table: Decodable {
         case keys
         case condition
         case isCopied
+        case omittedRows
     }
 
     init(from decoder: any Decoder) throws {
@@ -49,6 +52,7 @@ extension SourceFacts.Table: Decodable {
         key = try keys?.joined(separator: ",") ?? members.decode(String.self, forKey: .key)
         condition = try members.decodeIfPresent(String.self, forKey: .condition)
         isCopied = try members.decode(Bool.self, forKey: .isCopied)
+        omittedRows = try members.decodeIfPresent([String: String].self, forKey: .omittedRows)?.values.sorted() ?? []
     }
 }
 

@@ -63,6 +63,7 @@ extension StoreInformation.Source.Table: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "name": name, "entity": entity, "key": key, "condition": condition, "isCopied": isCopied,
+            "omittedRows": omittedRows,
         ])
     }
 }

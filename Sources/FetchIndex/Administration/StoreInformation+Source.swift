@@ -18,7 +18,7 @@ extension PersistentContainer {
             tables: source.tables.map {
                 StoreInformation.Source.Table(
                     name: "\($0.schema).\($0.name)", entity: $0.entity, key: $0.key, condition: $0.condition,
-                    isCopied: $0.isCopied)
+                    isCopied: $0.isCopied, omittedRows: $0.omittedRows)
             },
             position: position?.text, isConsistent: source.isConsistent, committed: committed > 0 ? committed : nil,
             state: status?.state.rawValue, isRunning: isRunning, process: status?.process, age: age,

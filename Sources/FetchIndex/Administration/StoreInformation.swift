@@ -89,6 +89,8 @@ public struct StoreInformation: Sendable {
             /// The condition that selects the followed rows; nil if all are followed.
             public let condition: String?
             public let isCopied: Bool
+            /// Why rows are left out of the store, a sentence for each: they have values that cannot be stored.
+            public let omittedRows: [String]
         }
 
         public let address: String

@@ -191,16 +191,18 @@ extension Follower {
         var reader = try RowReader(table, names, of: source, replaced, in: writer.model)
         var seen = SeenObjects()
         var row = CopiedRow()
+        if isEmptied { source.tables[index].omittedRows = [:] }
         try changes.forEachRow(of: table, keyTypes: types) { bytes in
             row.read(bytes)
             try reader.requireWidth(row.fields)
             try row.bytes.withUnsafeBytes { bytes in
                 let noted = try reader.notedKey(row.fields, bytes)
+                keep(reader.notedOmittedKey(row.fields, bytes), of: index)
                 guard reader.hasKey(row.fields) else { return try writer.delete(key: noted, reader.table) }
                 let key = try reader.key(row.fields, bytes)
                 // Texts that are equal keys in the source may be different keys in the store.
                 if key != noted { try writer.delete(key: noted, reader.table) }
-                try writer.insert(reader.row(row.fields, bytes), reader.table)
+                try insert(row.fields, bytes, &reader, of: index, writer)
                 if isEmptied, let number = try writer.object(reader.table, key: key) { seen.insert(number) }
             }
         }

@@ -27,7 +27,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     /// Store the column as text.
     case storeAsText(column: String)
     /// Change the value in the source, choose a rule for such values, or store the column as text.
-    case changeValue(entity: String, column: String)
+    case changeValue(entity: String, column: String?)
     /// Make the change table and its triggers in the source.
     case makeChangeTable
 

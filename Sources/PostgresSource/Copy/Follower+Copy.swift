@@ -37,6 +37,8 @@ extension Follower {
         let table = source.tables[index]
         var seen = SeenObjects()
         var (counts, rowCount) = (BatchWriter.Counts(), 0)
+        // A copy that begins with the first row finds these rows again.
+        if table.copy.key == nil { source.tables[index].omittedRows = [:] }
         let copy = TableCopy(
             container: container, connection: connection, source: source, table: table,
             rangeLength: options.rangeLength, threads: options.threads, waiting: waiting, replaced: replaced)
@@ -45,6 +47,7 @@ extension Follower {
                 rowCount += 1
                 if table.copy.replaces { seen.insert(number) }
             },
+            omit: { try omit($0, of: index) },
             commit: { writer, end, isLast in
                 try requireNotInterrupted()
                 if isLast {

@@ -22,6 +22,8 @@ struct TableCopy {
 
     private struct Batch {
         var rows = RowBatch()
+        /// Rows that can't be stored.
+        var omitted: [UnstorableRow] = []
         /// The last key of a full range, if the batch ends it.
         var endOfRange: [String]?
         var isLast = false
@@ -52,9 +54,10 @@ struct TableCopy {
 
     /// Copies the ranges that are left. `commit` receives the writer of each range, which it must commit, and the
     /// range's last key, which is nil for the last range, because that range isn't full; `seen` receives the object
-    /// number of each row. Both are called on the calling thread.
+    /// number of each row, and `omit` each row that can't be stored. They are called on the calling thread.
     func run(
-        seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: [String]?, _ isLast: Bool) throws -> Void
+        seen: (UInt64) -> Void, omit: (UnstorableRow) throws -> Void,
+        commit: (KeyedRowWriter, _ end: [String]?, _ isLast: Bool) throws -> Void
     ) throws {
         let state = try container.pinnedState()
         let version = state.modelVersion
@@ -70,6 +73,7 @@ struct TableCopy {
                 throw SourceError(.connection, "another process has changed the model while \(table.title) was copied")
             }
             try writer.put(batch.rows, keeping: kept, reader.table, done: seen)
+            for row in batch.omitted { try omit(row) }
             guard batch.endOfRange != nil || batch.isLast else { return }
             open = nil
             try commit(writer, batch.endOfRange, batch.isLast)
@@ -107,7 +111,9 @@ struct TableCopy {
             try reader.requireWidth(row.fields)
             count += 1
             try row.bytes.withUnsafeBytes { bytes in
-                try reader.append(row.fields, bytes, to: &batch.rows)
+                do { try reader.append(row.fields, bytes, to: &batch.rows) } catch let row as UnstorableRow {
+                    batch.omitted.append(row)
+                }
                 if count == rangeLength {
                     batch.endOfRange = reader.keyTexts(row.fields, bytes)
                 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The rule for values of the source that the store's types don't have: infinite dates, NaN and infinite decimals, and
 /// decimals with more digits.
 package enum UnstorableRule: String, Codable, Sendable, CaseIterable {
-    /// Following ends with an error that names the row.
+    /// The row is left out, and named, until it has another value.
     case error
     /// The value becomes null.
     case null
@@ -52,6 +52,16 @@ package enum UnstorableRule: String, Codable, Sendable, CaseIterable {
     }
 }
 
+/// Thrown for a row with a value that cannot be stored, and that isn't in the key.
+struct UnstorableRow: Error {
+    /// The key as the texts of its columns, joined by `separator`.
+    let key: String
+    let reason: String
+    let column: String
+
+    static func key(_ texts: [String]) -> String { texts.joined(separator: "\u{1F}") }
+}
+
 /// The values that were replaced by an `UnstorableRule`: the first one of each column. Any thread may note them.
 package final class ReplacedValues: Sendable {
     private let state = Mutex<(known: Set<String>, sentences: [String])>(([], []))
@@ -59,8 +69,9 @@ package final class ReplacedValues: Sendable {
     package init() {}
 
     func note(_ column: String, _ sentence: @autoclosure () -> String) {
+        if !state.withLock({ $0.known.insert(column).inserted }) { return }
         let text = sentence()
-        state.withLock { state in if state.known.insert(column).inserted { state.sentences.append(text) } }
+        state.withLock { $0.sentences.append(text) }
     }
 
     /// Returns the sentences that weren't returned yet.

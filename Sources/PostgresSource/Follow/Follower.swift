@@ -120,7 +120,10 @@ package final class Follower {
         defer { status.write(.stopped, self, reason: reason) }
         do {
             while true {
-                do { return try follow(&recovery) } catch let error as SourceError {
+                do {
+                    try follow(&recovery)
+                    return try requireAllRows()
+                } catch let error as SourceError {
                     try recover(from: error, &recovery)
                 }
             }
@@ -159,6 +162,8 @@ package final class Follower {
         for index in source.tables.indices {
             if let rule = options.unstorable[source.tables[index].entity] ?? options.unstorable[""] {
                 source.tables[index].unstorable = rule
+                // Another rule may store the rows that were left out.
+                if rule != .error, !source.tables[index].omittedRows.isEmpty { source.tables[index].copy.requireCopy() }
             }
         }
         position = try container.sourcePosition()

@@ -85,19 +85,26 @@ extension Follower {
         switch message {
         case .table(let table): try note(table, in: writer.model, session)
         case .insert(let table, let row):
-            try withReader(of: table, row, session) { reader in
+            try withReader(of: table, row, session) { reader, index in
                 // If an update makes a row meet the condition, the row is sent as an insertion, without large values
                 // that the update left unchanged.
                 if row.contains(.unchanged) {
                     session.incomplete.append((table, reader.keyTexts(row, bytes)))
                 } else {
-                    try writer.insert(reader.row(row, bytes), reader.table)
+                    try insert(row, bytes, &reader, of: index, writer)
                 }
             }
         case .update(let table, let old, let row):
-            try withReader(of: table, row, session) { reader in
+            try withReader(of: table, row, session) { reader, index in
                 if let old { try reader.requireWidth(old) }
-                let new = try reader.row(row, bytes)
+                if let old { keep(reader.omittedKey(old, bytes), of: index) }
+                let new: KeyedRow
+                do { new = try reader.row(row, bytes) } catch let omitted as UnstorableRow {
+                    if let old { try writer.delete(key: reader.key(old, bytes), reader.table) }
+                    try writer.delete(key: reader.key(row, bytes), reader.table)
+                    return try omit(omitted, of: index)
+                }
+                keep(reader.omittedKey(row, bytes), of: index)
                 // If the source sends no old key, the key hasn't changed.
                 let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
                 // While the store isn't consistent, stored rows may be newer than the streamed ones.
@@ -106,10 +113,14 @@ extension Follower {
                 }
             }
         case .delete(let table, let old):
-            try withReader(of: table, old, session) { try writer.delete(key: $0.key(old, bytes), $0.table) }
+            try withReader(of: table, old, session) { reader, index in
+                keep(reader.omittedKey(old, bytes), of: index)
+                try writer.delete(key: reader.key(old, bytes), reader.table)
+            }
         case .truncate(let tables):
             for table in tables {
                 if let found = session.tables[table] {
+                    source.tables[found.index].omittedRows = [:]
                     try writer.deleteAll(of: found.reader.table) { _ in true }
                 }
             }
@@ -119,7 +130,8 @@ extension Follower {
     }
 
     private func withReader(
-        of table: UInt32, _ row: [StreamedValue], _ session: StreamSession, _ body: (inout RowReader) throws -> Void
+        of table: UInt32, _ row: [StreamedValue], _ session: StreamSession,
+        _ body: (inout RowReader, _ index: Int) throws -> Void
     ) throws {
         if let name = session.others[table] {
             guard source.ownsPublication, source.formerTables?.contains(table) != true else { return }
@@ -133,7 +145,7 @@ extension Follower {
         }
         defer { session.tables[table] = found }
         try found.reader.requireWidth(row)
-        do { try body(&found.reader) } catch let error as SourceError {
+        do { try body(&found.reader, found.index) } catch let error as SourceError {
             // The row may be from before a change of the column's type, or of the key; the row is left out, because the
             // table is copied after the stream has passed the change.
             let isOld = error.kind == .refused || error.kind == .lost
@@ -183,7 +195,7 @@ extension Follower {
         try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
             row.read(bytes)
             try reader.requireWidth(row.fields)
-            try row.bytes.withUnsafeBytes { try writer.insert(reader.row(row.fields, $0), reader.table) }
+            try row.bytes.withUnsafeBytes { try insert(row.fields, $0, &reader, of: index, writer) }
         }
     }
 }

@@ -24,6 +24,8 @@ extension FollowedSource {
         package var references: [Reference] = []
         /// The rule for values that the store's types don't have.
         package var unstorable = UnstorableRule.error
+        /// Why rows are left out, by their keys: they have values that cannot be stored. A row comes back when it gets others.
+        package var omittedRows: [String: String] = [:]
         /// The number of columns that the table has had, including dropped ones and those that aren't followed.
         package var width = 0
         package var copy = CopyState.new
@@ -64,6 +66,7 @@ extension FollowedSource.Table: Codable {
         case filter
         case references
         case unstorable
+        case omittedRows
         case width
     }
 
@@ -85,6 +88,7 @@ extension FollowedSource.Table: Codable {
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
         references = try members.decode([FollowedSource.Reference].self, forKey: .references)
         unstorable = try members.decodeIfPresent(UnstorableRule.self, forKey: .unstorable) ?? .error
+        omittedRows = try members.decodeIfPresent([String: String].self, forKey: .omittedRows) ?? [:]
         width = try members.decode(Int.self, forKey: .width)
         copy = try CopyState(from: decoder)
     }
@@ -110,6 +114,7 @@ extension FollowedSource.Table: Codable {
         try members.encodeIfPresent(filter, forKey: .filter)
         try members.encode(references, forKey: .references)
         if unstorable != .error { try members.encode(unstorable, forKey: .unstorable) }
+        if !omittedRows.isEmpty { try members.encode(omittedRows, forKey: .omittedRows) }
         try members.encode(width, forKey: .width)
         try copy.encode(to: encoder)
     }

@@ -55,6 +55,7 @@ struct RememberedTable {
         (followed.condition, followed.filter) = (table.condition, table.filter)
         (followed.references, followed.copy, followed.unstorable) = (table.references, table.copy, table.unstorable)
         (followed.followsNewColumns, followed.leftOut) = (table.followsNewColumns, table.leftOut)
+        followed.omittedRows = table.omittedRows
         return followed
     }
 }

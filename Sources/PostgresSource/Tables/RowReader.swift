@@ -93,7 +93,7 @@ package struct RowReader {
     }
 
     /// Builds a record, with nulls for values that weren't sent, and with the default values, if any, of attributes
-    /// that rows lack. Throws `SourceError` for a value that can't be stored.
+    /// that rows lack. Throws `UnstorableRow` for a value that can't be stored, and `SourceError` if it's in the key.
     private mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
         builder.begin()
         for source in form.sources {
@@ -108,7 +108,7 @@ package struct RowReader {
                 let text = UnsafeRawBufferPointer(rebasing: bytes[range])
                 if let element = elements[place] {
                     guard let json = ArrayText.json(text, of: element) else {
-                        throw unstorable((columns[place]?.name ?? "", type), row, bytes, text)
+                        throw unstorable(place, type, row, bytes, text)
                     }
                     builder.appendBytes(json.span.bytes)
                     continue
@@ -119,7 +119,7 @@ package struct RowReader {
         }
     }
 
-    /// The value to store instead of one that the type doesn't have. Throws `SourceError` if the table's rule has none.
+    /// The value to store instead of one that the type doesn't have. Throws like `build` if the table's rule has none.
     private func replacement(
         for text: UnsafeRawBufferPointer, at place: Int, _ type: ValueType, _ row: [StreamedValue],
         _ bytes: UnsafeRawBufferPointer
@@ -127,7 +127,7 @@ package struct RowReader {
         let name = columns[place]?.name ?? ""
         guard !keyPlaces.contains(place),
             let value = rule.replacement(for: String(decoding: text, as: UTF8.self), type)
-        else { throw unstorable((name, type), row, bytes, text) }
+        else { throw unstorable(place, type, row, bytes, text) }
         replaced.note(
             "\(title).\(name)",
             "\(title).\(name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, type)): it is stored as "
@@ -147,7 +147,7 @@ package struct RowReader {
         return builder.finish()
     }
 
-    /// Returns a row for the store. Throws `SourceError` for a value that can't be stored.
+    /// Returns a row for the store. Throws like `build`.
     mutating func row(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> KeyedRow {
         let key = try key(row, bytes)
         return KeyedRow(
@@ -192,6 +192,30 @@ package struct RowReader {
             guard case .text(let range) = row[place] else { return "" }
             return String(decoding: bytes[range], as: UTF8.self)
         }
+    }
+
+    /// Returns the key by which a table remembers a row that is left out.
+    func omittedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
+        UnstorableRow.key(keyTexts(row, bytes))
+    }
+
+    /// Returns that key for the values at the beginning of a row, like `notedKey`.
+    func notedOmittedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
+        UnstorableRow.key(
+            keyColumnPlaces.indices.map { place in
+                if case .text(let range) = row[place] { return String(decoding: bytes[range], as: UTF8.self) }
+                return ""
+            })
+    }
+
+    private func unstorable(
+        _ place: Int, _ type: ValueType, _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer,
+        _ text: UnsafeRawBufferPointer
+    ) -> any Error {
+        let name = columns[place]?.name ?? ""
+        let error = unstorable((name, type), row, bytes, text)
+        if keyPlaces.contains(place) { return error }
+        return UnstorableRow(key: omittedKey(row, bytes), reason: error.reason, column: name)
     }
 
     /// Returns the key of a row as messages show it.

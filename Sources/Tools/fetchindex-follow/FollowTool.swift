@@ -65,7 +65,7 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]error, null or clamp: the rule for values that the store's types don't have, such as infinite dates. By default an error. The store remembers it, and another start may change it."
+            "[ENTITY:]error, null or clamp: the rule for values that the store's types don't have, such as infinite dates. By default an error: their rows are left out and named. The store remembers it, and another start may change it."
     )
     var unstorable: [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up in each of the store's transactions.")

@@ -30,7 +30,7 @@ extension SourceRemedy {
         case .changeValue(let entity, let column):
             "; change it in the source and follow again, or store such values as null or as the nearest value with "
                 + "--unstorable \(entity):null or \(entity):clamp, or name the table and the column as text with --table and "
-                + "--text \(entity):\(column)"
+                + "--text \(entity):\(column ?? "…")"
         case .makeChangeTable:
             ": `fetchindex follow … --print-setup` prints the SQL that creates the change table and its triggers"
         }

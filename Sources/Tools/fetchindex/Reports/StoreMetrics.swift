@@ -111,6 +111,9 @@ struct StoreMetrics {
             "1 if the followed tables are copied, and consistent with each other.",
             source.isConsistent ? 1 : 0)
         metrics.append(
+            "fetchindex_source_omitted_rows", .gauge, "Rows that are left out, because their values cannot be stored.",
+            Double(source.tables.reduce(0) { $0 + $1.omittedRows.count }))
+        metrics.append(
             "fetchindex_source_lag_seconds", .gauge, "Delay of the store behind the source.", source.lagSeconds)
         metrics.append(
             "fetchindex_source_silence_seconds", .gauge, "Seconds since the source was last heard from.", source.silence

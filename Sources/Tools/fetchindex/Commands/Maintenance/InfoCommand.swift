@@ -109,6 +109,10 @@ struct InfoCommand: ParsableCommand {
             Output.line(
                 "  \(table.name) as \(table.entity), by \(table.key)\(condition)".visible
                     + (table.isCopied ? "" : ": not copied yet"))
+            for reason in table.omittedRows.prefix(3) { Output.line("    left out: \(reason.visible)") }
+            if table.omittedRows.count > 3 {
+                Output.line("    \(Numbers.count(table.omittedRows.count, "row")) left out in all")
+            }
         }
         let position = source.position.map { "the store is at \($0)" } ?? "the store has no position yet"
         Output.line(

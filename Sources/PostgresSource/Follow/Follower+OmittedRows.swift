@@ -1,0 +1,51 @@
+internal import FetchIndex
+
+// Rows with values that cannot be stored. They are left out of the store until they get other values.
+extension Follower {
+    private static let mostOmittedRows = 1000
+
+    /// Inserts a row, or updates the object with its key. If it can't be stored, leaves it out.
+    func insert(
+        _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: inout RowReader, of index: Int,
+        _ writer: KeyedRowWriter
+    ) throws {
+        do {
+            try writer.insert(reader.row(row, bytes), reader.table)
+            keep(reader.omittedKey(row, bytes), of: index)
+        } catch let omitted as UnstorableRow {
+            try writer.delete(key: reader.key(row, bytes), reader.table)
+            try omit(omitted, of: index)
+        }
+    }
+
+    /// Notes a row that is left out, and tells it. Throws `SourceError` if there are too many.
+    func omit(_ row: UnstorableRow, of index: Int) throws {
+        let table = source.tables[index]
+        if table.omittedRows[row.key] == nil {
+            guard table.omittedRows.count < Self.mostOmittedRows else {
+                throw SourceError(
+                    .refused, "\(row.reason), and so are values of \(Self.mostOmittedRows) other rows",
+                    remedy: .changeValue(entity: table.entity, column: row.column))
+            }
+            tell(.warning("\(row.reason): the row is left out until it has another value"))
+        }
+        source.tables[index].omittedRows[row.key] = row.reason
+    }
+
+    /// Forgets that a row was left out.
+    func keep(_ key: String, of index: Int) {
+        if !source.tables[index].omittedRows.isEmpty { source.tables[index].omittedRows[key] = nil }
+    }
+
+    /// Throws `SourceError` if rows are left out, for a job that ends when the store is current.
+    func requireAllRows() throws {
+        let omitted = source.tables.flatMap { table in table.omittedRows.values.map { (table, $0) } }
+        guard let (table, reason) = omitted.min(by: { $0.1 < $1.1 }) else { return }
+        let others =
+            omitted.count == 1
+            ? ""
+            : omitted.count == 2
+                ? ", and 1 other row has such a value" : ", and \(omitted.count - 1) other rows have such values"
+        throw SourceError(.refused, reason + others, remedy: .changeValue(entity: table.entity, column: nil))
+    }
+}
