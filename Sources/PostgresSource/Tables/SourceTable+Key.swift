@@ -31,7 +31,9 @@ extension SourceTable {
 
     static func key(_ choice: TableChoice, _ keys: [Key], _ columns: [Column]) throws -> [Column] {
         let title = choice.title
-        guard let names = choice.key ?? keys.first(where: \.isPrimary)?.columns else {
+        // A table without a primary key may say by which index its old rows are sent.
+        let chosen = keys.first(where: \.isPrimary) ?? keys.first(where: \.isIdentity)
+        guard let names = choice.key ?? chosen?.columns else {
             throw SourceError(.refused, "\(title) has no primary key", remedy: .chooseKey)
         }
         let list = names.joined(separator: ", ")

@@ -3,7 +3,8 @@ package struct TableChoice: Sendable {
     package var schema: String
     package var name: String
     package var entity: String
-    /// The columns whose values together identify rows; if nil, the primary key.
+    /// The columns whose values together identify rows; if nil, the primary key, or the columns of the index that is the
+    /// table's replica identity.
     package var key: [String]?
     package var condition: String?
     /// The followed columns, to which the key is added; if nil, all columns that the source doesn't compute, including

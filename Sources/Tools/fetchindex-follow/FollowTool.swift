@@ -37,7 +37,7 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]COLUMN,… that together identify rows: NOT NULL, with a unique index. By default, the primary key."
+            "[ENTITY:]COLUMN,… that together identify rows: NOT NULL, with a unique index. By default, the primary key or, without one, the replica identity."
     )
     var key: [String] = []
     @Option(
