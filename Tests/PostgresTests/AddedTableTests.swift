@@ -109,6 +109,14 @@ import Testing
         try followed.follow()
         let expected = try followed.sourceRows("shop.others", key: "id", ["id": "id", "v": "v"])
         #expect(try followed.rows("other", key: "id") == expected)
+        // The new name is no further table.
+        try connection.execute("ALTER TABLE shop.others RENAME TO more; UPDATE shop.more SET v = 'named' WHERE id = 77")
+        let other = #expect(throws: SourceError.self) { try followed.follow(["shop.more"]) }
+        #expect(other?.reason == "the store follows shop.more=other, and the entity of shop.more cannot change")
+        #expect(try followed.follow(["shop.more=other"]).allSatisfy { !$0.hasPrefix("copied") })
+        #expect(try followed.rows("other", key: "id")["77"]?["v"] == "named")
+        try connection.execute("ALTER TABLE shop.more RENAME TO others")
+        try followed.follow()
         // Another table has the name now.
         try connection.execute(
             "ALTER TABLE shop.others RENAME TO old; CREATE TABLE shop.others(id integer PRIMARY KEY, v text)")

@@ -29,18 +29,8 @@ extension FollowPreparation {
         func refuse(_ what: String) -> SourceError {
             SourceError(.usage, "the store follows \(what)", remedy: .end)
         }
+        try requireSameTables(options, of: stored)
         let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
-        if !options.tables.isEmpty {
-            for choice in options.tables {
-                guard let table = stored.tables.first(where: { choice.isName(of: $0) }) else { continue }
-                if choice.entity != table.entity {
-                    throw refuse("\(names), and the entity of \(choice.title) cannot change")
-                }
-                if let key = choice.key, stored.way == .changeTable, Set(key) != Set(table.key) {
-                    throw refuse("\(names), and the triggers of \(choice.title) note its key \(table.keyTitle)")
-                }
-            }
-        }
         for name in options.droppedTables {
             let choice = try TableChoice(name)
             if stored.tables.contains(where: { choice.isName(of: $0) }) { continue }
@@ -50,6 +40,20 @@ extension FollowPreparation {
         if let slot = options.slot, slot != stored.slot { throw refuse("the slot \(stored.slot)") }
         if let publication = options.publication, publication != stored.publication {
             throw refuse("the publication \(stored.publication)")
+        }
+    }
+
+    /// Throws an error of the kind `usage` if followed tables are to get other entities, or keys that no trigger notes.
+    static func requireSameTables(_ options: FollowOptions, of stored: FollowedSource) throws {
+        for choice in options.tables {
+            guard let table = stored.tables.first(where: { choice.isName(of: $0) }) else { continue }
+            func refuse(_ what: String) -> SourceError {
+                SourceError(.usage, "the store follows \(table.title)=\(table.entity), and \(what)", remedy: .end)
+            }
+            if choice.entity != table.entity { throw refuse("the entity of \(choice.title) cannot change") }
+            if let key = choice.key, stored.way == .changeTable, Set(key) != Set(table.key) {
+                throw refuse("the triggers of \(choice.title) note its key \(table.keyTitle)")
+            }
         }
     }
 

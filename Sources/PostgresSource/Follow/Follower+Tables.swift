@@ -35,6 +35,9 @@ extension Follower {
     /// columns, keys and texts, and stores that others were dropped. New and changed tables are copied while the others are
     /// followed. Throws `SourceError` before anything is changed if a table can't be followed in that way.
     func changeTables() throws {
+        // The options may name a renamed table by its new name.
+        if !options.tables.isEmpty { for index in source.tables.indices { try followRename(of: index) } }
+        try FollowPreparation.requireSameTables(options, of: source)
         let new = options.tables.filter { choice in !source.tables.contains { choice.isName(of: $0) } }
         let changed = options.tables.filter { choice in
             source.tables.contains { choice.isName(of: $0) && !choice.matches($0) }
