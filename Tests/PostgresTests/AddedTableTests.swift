@@ -109,7 +109,7 @@ import Testing
         try followed.follow()
         let expected = try followed.sourceRows("shop.others", key: "id", ["id": "id", "v": "v"])
         #expect(try followed.rows("other", key: "id") == expected)
-        // The new name is no further table.
+        // The new name is that of the followed table.
         try connection.execute("ALTER TABLE shop.others RENAME TO more; UPDATE shop.more SET v = 'named' WHERE id = 77")
         let other = #expect(throws: SourceError.self) { try followed.follow(["shop.more"]) }
         #expect(other?.reason == "the store follows shop.more=other, and the entity of shop.more cannot change")
