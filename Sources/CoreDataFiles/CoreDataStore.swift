@@ -139,7 +139,7 @@ public final class CoreDataStore {
             }
             told.add(converter.differences + found.differences + reader.differences.differences)
             differences = told.differences
-            model = converter.model
+            model = try converter.model.withoutFormerNames(usedIn: ModelConverter(source.whole).model)
             objectCounts = Dictionary(zip(schema.places.map(\.entity), reader.counts)) { first, _ in first }
                 .filter { converter.model.entity(named: $0.key)?.isAbstract == false }
             let mustTell = !isExact || identifier == nil || copy.lacksLog || !source.isOwn

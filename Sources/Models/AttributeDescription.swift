@@ -88,10 +88,10 @@ package struct SlotDescription: Sendable {
     package let role: SlotRole
 
     /// Takes over the name in an older model, which the store never had: a later version of the model may still name it.
-    mutating func noteFormerName() {
-        guard let former = attribute.renamedFrom, former != attribute.name, !formerNames.contains(former) else {
-            return
-        }
+    mutating func noteFormerName(unlessIn used: Set<String>) {
+        guard let former = attribute.renamedFrom, former != attribute.name, !formerNames.contains(former),
+            !used.contains(former)
+        else { return }
         formerNames.append(former)
     }
 

@@ -125,6 +125,54 @@ import Testing
         #expect(try load(url).counts.unchanged == 1)
     }
 
+    /// An attribute is renamed, and a later version uses its old name again: in the entity itself, or in a subentity.
+    @Test(arguments: [false, true]) func aLaterVersionMayUseAnOldNameAgain(isInSubentity: Bool) throws {
+        func version(_ own: String, _ sub: String) throws -> URL {
+            try model("<entity name='A'>\(own)</entity><entity name='B' parentEntity='A'>\(sub)</entity>")
+        }
+        let renamed = Self.attribute("z", from: "q")
+        let again = Self.attribute("q")
+        try make(["A", "B"], "CREATE TABLE ZA (\(Self.keys), ZQ VARCHAR); INSERT INTO ZA VALUES (1, 2, 1, 'old')")
+        try load(version(Self.attribute("q"), ""))
+        try store.run("ALTER TABLE ZA RENAME ZQ TO ZZ")
+        try load(version(renamed, ""))
+        try store.run("ALTER TABLE ZA ADD ZQ VARCHAR; UPDATE ZA SET ZQ = 'new'")
+        for _ in 0..<2 {
+            try load(isInSubentity ? version(renamed, again) : version(renamed + again, ""))
+            #expect(try values("B/p1") == ["z": "old", "q": "new"])
+        }
+        #expect(try container.check { _, _ in } == [])
+        // A part of the store, and then all of it.
+        let other = try PersistentContainer(temporaryWith: Model())
+        var options = CoreDataImportOptions()
+        (options.model, options.without) = (try version(renamed, again), isInSubentity ? ["B"] : [])
+        try other.importCoreDataStore(at: store.url, options: options)
+        options.without = []
+        try other.importCoreDataStore(at: store.url, options: options)
+        #expect(try StoreFiles.contents(of: other) == StoreFiles.contents(of: container))
+    }
+
+    @Test func aRenamedPropertyMayTakeThePlaceOfADroppedOne() throws {
+        try make(
+            ["A"], "CREATE TABLE ZA (\(Self.keys), ZR VARCHAR, ZS VARCHAR); INSERT INTO ZA VALUES (1, 1, 1, 'r', 's')")
+        try load(model("<entity name='A'>\(Self.attribute("r"))\(Self.attribute("s"))</entity>"))
+        try make(["A"], "CREATE TABLE ZA (\(Self.keys), ZR VARCHAR); INSERT INTO ZA VALUES (1, 1, 1, 's')")
+        try load(model("<entity name='A'>\(Self.attribute("r", from: "s"))</entity>"))
+        #expect(try values("A/p1") == ["r": "s"])
+    }
+
+    @Test func anEntityMayBecomeAbstractWithoutObjects() throws {
+        let rows = "CREATE TABLE ZA (\(Self.keys), ZR VARCHAR); INSERT INTO ZA VALUES (2, 2, 1, 'b'), (3, 2, 1, 'c')"
+        try make(["A", "B"], rows + ", (1, 1, 1, 'a')")
+        try load(model("<entity name='A'>\(Self.attribute("r"))</entity><entity name='B' parentEntity='A'/>"))
+        try make(["A", "B"], rows)
+        let abstract =
+            "<entity name='A' isAbstract='YES'>\(Self.attribute("r"))</entity><entity name='B' parentEntity='A'/>"
+        try load(model(abstract))
+        #expect(try container.model().entity(named: "A")?.isAbstract == true)
+        #expect(try StoreFiles.contents(of: container).map(\.id).sorted() == ["B/p2", "B/p3"])
+    }
+
     /// The values are short enough in the store, but not as a key here.
     @Test func uniquenessThatIsDroppedStaysDropped() throws {
         try make(

@@ -77,6 +77,16 @@ import Testing
         #expect(few > 15, "seed \(seed): \(few)")
     }
 
+    /// A to-many relationship without an inverse has its links in the other objects' rows, which the history need not name.
+    @Test func aChangeOfTheOwnerMayChangeLinksOfOthers() throws {
+        try store.run(
+            """
+            DROP TRIGGER UZNOTE; UPDATE ZNOTE SET Z4NOTES = (SELECT max(Z_PK) FROM ZPERSON) WHERE Z_PK % 2 = 0;
+            UPDATE ZPERSON SET Z_OPT = Z_OPT + 1, ZNAME1 = 'owner' WHERE Z_PK = (SELECT max(Z_PK) FROM ZPERSON)
+            """)
+        #expect(try importAgain().readCount < all)
+    }
+
     @Test func whatOthersChangedHereIsChangedBack() throws {
         let context = container.newContext()
         let things = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))

@@ -94,8 +94,8 @@ struct LaterImport {
         }
         var found: [Int: [Int64]] = [:]
         for (place, stored) in reader.schema.places.enumerated() {
-            // A new order of objects may change rows that the history doesn't name.
-            if stored.references.values.contains(where: { $0.order != nil }) { continue }
+            // A new order of objects, or a change of the owner alone, may change rows that the history doesn't name.
+            if stored.references.values.contains(where: { $0.order != nil || $0.isHidden }) { continue }
             let numbers = (keys[place] ?? []).filter { reader.numbers[place].contains($0) }
             found[place] = numbers.map { Int64(clamping: $0) }.sorted()
         }

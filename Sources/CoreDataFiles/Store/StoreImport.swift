@@ -9,7 +9,7 @@ struct StoreImport {
     private let reader: ObjectReader
     private let writer: ObjectGraphWriter
     private let tables: [GraphTable]
-    /// Entities that an earlier copy had and the app's model has no more.
+    /// Entities that an earlier copy had objects of, and that the app's model has no more, or only as abstract ones.
     private let goneTables: [GraphTable]
     private let imported: ImportedStore
     /// The container's newest commit when the transaction began.
@@ -36,9 +36,10 @@ struct StoreImport {
             entities: Set(names + (known?.entities ?? [])).intersection(source.entityNames).sorted())
         try writer.migrate(to: source.model)
         tables = try writer.tables(of: names)
-        // An entity that the migration renamed isn't gone.
-        let gone = Set(known?.entities ?? []).subtracting(source.entityNames).filter {
-            writer.model.entity(named: $0) != nil
+        // An entity that the migration renamed isn't gone. One that became abstract has no objects any more.
+        let gone = Set(known?.entities ?? []).filter { name in
+            let isAbstract = source.model.entity(named: name)?.isAbstract ?? false
+            return (isAbstract || !source.entityNames.contains(name)) && writer.model.entity(named: name) != nil
         }
         goneTables = try writer.tables(of: gone.sorted())
         entityNumbers = Dictionary(tables.map { (places[$0.entity.name] ?? 0, $0.entityNumber) }) { first, _ in first }

@@ -33,6 +33,8 @@ struct StoreSchema {
         /// The column of the object's position among the objects of the inverse relationship; nil if that isn't ordered.
         let order: String?
         let destination: String
+        /// Whether the relationship is the other side of a to-many relationship that has none in the app's model.
+        let isHidden: Bool
     }
 
     /// The rows of a many-to-many relationship.
@@ -185,7 +187,8 @@ struct StoreSchema {
         for relationship in converted.relationships where !relationship.isToMany {
             var column = chain.lazy.compactMap { columns["\($0.name)|\(relationship.name)"] }.first
             // The other side of a to-many relationship that has none in the app's model.
-            if let other = chain.lazy.compactMap({ converter.otherSides[$0.name]?[relationship.name] }).first {
+            let other = chain.lazy.compactMap { converter.otherSides[$0.name]?[relationship.name] }.first
+            if let other {
                 column = numbers[other.entity].map { "Z\($0)\(other.relationship.uppercased())" }
             }
             guard let column, let name = tables.column(column, of: place.table) else {
@@ -194,7 +197,7 @@ struct StoreSchema {
             }
             place.references[relationship.name] = ReferenceColumn(
                 name: name, order: tables.column("Z_FOK_" + column.dropFirst(), of: place.table),
-                destination: relationship.destination)
+                destination: relationship.destination, isHidden: other != nil)
         }
     }
 

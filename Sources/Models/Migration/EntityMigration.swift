@@ -27,6 +27,10 @@ package struct EntityMigration: Sendable {
     var permanentName: String?
     private let hasClosure: Bool
     private let isDemanded: Bool
+    /// The names that the declared entity, its superentities and its subentities use. In a demanded migration, they are
+    /// former names of no other attribute any more.
+    let used: Set<String>
+    var freesNames = false
     private var isEmptyOfObjects = false
     /// Whether derived values must be computed.
     private var computesValues = false
@@ -36,10 +40,13 @@ package struct EntityMigration: Sendable {
     var changesInverses = false
 
     /// Adds a new entity.
-    init(adding given: Entity, _ storage: (RelationshipDescription) -> NewStorage) throws {
+    init(
+        adding given: Entity, used: Set<String> = [], _ storage: (RelationshipDescription) -> NewStorage
+    ) throws {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
+        self.used = used
         slots = given.slots
-        for slot in slots.indices { slots[slot].noteFormerName() }
+        for slot in slots.indices { slots[slot].noteFormerName(unlessIn: used) }
         (uniqueLists, indexKeys, relationships) = ([], [], [])
         // If the declared model was read from a store, its relationships have slots. They are marked as removed,
         // because the migration adds its own.
@@ -53,6 +60,7 @@ package struct EntityMigration: Sendable {
     /// Adds the join entity of a new many-to-many relationship.
     init(adding join: Entity) {
         (number, old, given, hasClosure, isDemanded) = (nil, Entity.dropped, join, false, false)
+        used = []
         (slots, uniqueLists, indexKeys) = (join.slots, [], [])
         relationships = join.storedRelationships
     }
@@ -79,11 +87,11 @@ package struct EntityMigration: Sendable {
     /// `hasClosure` tells whether a closure provides values. An attribute whose values a pass changes gets a new slot,
     /// so that caches, unique keys and older records of the attribute aren't mistaken for those of the new values.
     init(
-        of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool,
+        of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool, used: Set<String> = [],
         _ storage: (RelationshipDescription) -> NewStorage
     ) throws {
         (self.number, old, self.given) = (number, stored, given)
-        (self.hasClosure, self.isDemanded) = (hasClosure, isDemanded)
+        (self.hasClosure, self.isDemanded, self.used) = (hasClosure, isDemanded, used)
         slots = stored.slots
         uniqueLists = stored.uniqueLists
         indexKeys = stored.indexKeys
@@ -99,6 +107,7 @@ package struct EntityMigration: Sendable {
             try stored.requireAttributes(of: given)
             return
         }
+        freeNames()
         for name in given.removedAttributes { remove(name) }
         // A current name takes precedence over a former one.
         let present = Set(given.attributes.map(\.name)).intersection(stored.attributes.map(\.name))
@@ -116,7 +125,7 @@ package struct EntityMigration: Sendable {
     }
 
     /// Whether nothing changes: no steps are needed, and the store has followed the declaration before.
-    package var isEmpty: Bool { steps.isEmpty && !isUnknown && !changesInverses }
+    package var isEmpty: Bool { steps.isEmpty && !isUnknown && !changesInverses && !freesNames }
 
     /// Returns the migration for an entity without objects, in which every step is free.
     package var withoutObjects: EntityMigration {
@@ -159,13 +168,14 @@ package struct EntityMigration: Sendable {
                 step(
                     .renameAttribute(from: former, to: attribute.name), .free,
                     "no record changes, and the old name still works"))
-            slots[slot].formerNames.append(former)
+            if !used.contains(former) { slots[slot].formerNames.append(former) }
             slots[slot].attribute = slots[slot].attribute.with(name: attribute.name)
             return change(slot, to: attribute)
         }
-        if let slot = old.slot(of: attribute.name), !slots[slot].isRemoved {
-            throw mismatch("its attribute \(attribute.name) is called \(slots[slot].attribute.name) now")
+        let other = slots[..<old.slots.count].first {
+            !$0.isRemoved && $0.role == .attribute && $0.formerNames.contains(attribute.name)
         }
+        if let other { throw mismatch("its attribute \(attribute.name) is called \(other.attribute.name) now") }
         insert(attribute)
     }
 
@@ -200,7 +210,7 @@ package struct EntityMigration: Sendable {
         var permanentName = attribute.name
         while slots.contains(where: { $0.permanentName == permanentName }) { permanentName += "~\(slots.count)" }
         slots.append(SlotDescription(attribute, permanentName: permanentName, role: role))
-        slots[slots.count - 1].noteFormerName()
+        slots[slots.count - 1].noteFormerName(unlessIn: used)
     }
 
     private mutating func change(_ slot: Int, to attribute: AttributeDescription) {

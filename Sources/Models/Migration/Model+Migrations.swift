@@ -28,13 +28,15 @@ extension Model {
             if let number = entities.firstIndex(where: { $0.name == entity.name && !$0.isDropped }) {
                 migration = try EntityMigration(
                     of: entities[number], number: number, to: entity,
-                    isDemanded: isDemanded || demanded.contains(entity.name), hasClosure: hasClosure
+                    isDemanded: isDemanded || demanded.contains(entity.name), hasClosure: hasClosure,
+                    used: isDemanded ? given.names(around: entity) : []
                 ) { joins.storage(of: $0, in: entity, inheritedFrom: next.superentity(of: entity)) }
                 if migration.isEmpty { continue }
                 try requireSubentities(of: number, in: given, migration)
                 next.entities[number] = migration.new
             } else {
-                var added = try next.migration(adding: entity, stored: entities.count, &joins)
+                let used = isDemanded ? given.names(around: entity) : []
+                var added = try next.migration(adding: entity, stored: entities.count, used, &joins)
                 if next.number(ofPermanent: entity.name) != nil {
                     added.permanentName = "\(entity.name)~\(next.entities.count)"
                 }
@@ -44,6 +46,13 @@ extension Model {
             migrations.append(migration)
         }
         return withRenewedKeys(migrations + joins.entities.map { EntityMigration(adding: $0) }, to: next)
+    }
+
+    /// The names of all properties of an entity, its superentities and its subentities.
+    func names(around entity: Entity) -> Set<String> {
+        guard let number = try? number(of: entity.name) else { return [] }
+        let entities = (superentities(of: number) + hierarchy(of: number)).map { self.entities[$0] }
+        return Set(entities.flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) })
     }
 
     private func superentity(of entity: Entity) -> Entity? { entity.superentity.flatMap { self.entity(named: $0) } }
@@ -68,13 +77,15 @@ extension Model {
     /// Makes the migration that adds an entity. New entities are numbered after the `stored` ones. If the stored
     /// superentity has attributes that the given model lacks, the entity inherits these, too.
     private func migration(
-        adding entity: Entity, stored: Int, _ joins: inout NewJoins
+        adding entity: Entity, stored: Int, _ used: Set<String>, _ joins: inout NewJoins
     ) throws -> EntityMigration {
         guard let number = entity.superentity.flatMap({ try? self.number(of: $0) }) else {
-            return try EntityMigration(adding: entity) { joins.storage(of: $0, in: entity, inheritedFrom: nil) }
+            return try EntityMigration(adding: entity, used: used) {
+                joins.storage(of: $0, in: entity, inheritedFrom: nil)
+            }
         }
         let parent = entities[number]
-        var migration = try EntityMigration(adding: entity.inheriting(from: parent, isStored: true)) {
+        var migration = try EntityMigration(adding: entity.inheriting(from: parent, isStored: true), used: used) {
             joins.storage(of: $0, in: entity, inheritedFrom: parent)
         }
         let indexed = ([number] + superentities(of: number)).first { $0 < stored && !entities[$0].indexKeys.isEmpty }

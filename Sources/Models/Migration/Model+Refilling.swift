@@ -31,31 +31,46 @@ extension Model {
             })
     }
 
-    /// This model without former names that other properties of the same hierarchy, or other entities, have now: which of
-    /// the two has the stored values is decided by the present names.
-    package func withoutTakenFormerNames() -> Model {
-        var taken: [String: Set<String>] = [:]
-        for entity in entities {
-            taken[root(of: entity.name), default: []].formUnion(
+    /// This model without former names that other entities of `whole`, or other properties of the same hierarchy there,
+    /// have now: present names decide which of the two has the stored values.
+    package func withoutFormerNames(usedIn whole: Model) -> Model {
+        var used: [String: Set<String>] = [:]
+        for entity in whole.entities {
+            used[whole.root(of: entity.name), default: []].formUnion(
                 entity.attributes.map(\.name) + entity.relationships.map(\.name))
         }
-        let names = Set(entities.map(\.name))
+        let names = Set(whole.entities.map(\.name))
         return Model(
             entities: entities.map { entity in
-                let taken = taken[root(of: entity.name)] ?? []
-                return entity.withFormerNames(
-                    own: entity.renamedFrom.flatMap { names.contains($0) ? nil : $0 }, without: taken)
+                let used = used[whole.root(of: entity.name)] ?? []
+                return entity.withFormerNames(own: entity.renamedFrom.flatMap { names.contains($0) ? nil : $0 }) {
+                    _, former in used.contains(former)
+                }
             }, requests: requests)
     }
 
-    /// This model without the rules that stored objects may break until they are written anew: what it requires or makes
-    /// unique, and the stored model doesn't. `hasObjects` says whether an entity of the stored model has objects.
+    /// This model without former names of entities and properties that a stored model has under their present names.
+    package func withoutFormerNames(ofKnownIn stored: Model) -> Model {
+        Model(
+            entities: entities.map { entity in
+                guard let known = source(of: entity, in: stored) else { return entity }
+                let names = Set(known.attributes.map(\.name) + known.relationships.map(\.name))
+                let isKnown = known.name == entity.name
+                return entity.withFormerNames(own: isKnown ? nil : entity.renamedFrom) { name, _ in names.contains(name)
+                }
+            }, requests: requests)
+    }
+
+    /// This model without the rules that stored objects may break until they are written anew: what it requires, makes
+    /// unique or abstract, and the stored model doesn't. `hasObjects` says whether an entity of the stored model has objects.
     package func relaxed(for stored: Model, hasObjects: (String) throws -> Bool) rethrows -> Model {
         var optional: Set<Property> = []
         var shared: Set<String> = []
+        var concrete: Set<String> = []
         for entity in entities {
             guard let old = stored.entity(named: entity.name), try hasObjects(entity.name) else { continue }
             let root = root(of: entity.name)
+            if entity.isAbstract, !old.isAbstract { concrete.insert(entity.name) }
             for attribute in entity.attributes
             where !attribute.isOptional && attribute.derivation == nil && !old.requires(attribute.name) {
                 optional.insert(Property(root: root, name: attribute.name))
@@ -67,11 +82,13 @@ extension Model {
             let known = Set(old.allUniqueLists.map { Set($0) })
             if !entity.allUniqueLists.allSatisfy({ known.contains(Set($0)) }) { shared.insert(root) }
         }
-        if optional.isEmpty && shared.isEmpty { return self }
+        if optional.isEmpty && shared.isEmpty && concrete.isEmpty { return self }
         return Model(
             entities: entities.map { entity in
                 let root = root(of: entity.name)
-                return entity.relaxed(isUnique: !shared.contains(root)) {
+                return entity.relaxed(
+                    isUnique: !shared.contains(root), isAbstract: entity.isAbstract && !concrete.contains(entity.name)
+                ) {
                     optional.contains(Property(root: root, name: $0))
                 }
             })
@@ -143,27 +160,31 @@ extension Entity {
             isAbstract: isAbstract, renamedFrom: renamedFrom)
     }
 
-    fileprivate func withFormerNames(own: String?, without taken: Set<String>) -> Entity {
-        func isTaken(_ name: String?) -> Bool { name.map(taken.contains) ?? false }
-        if own == renamedFrom, !attributes.contains(where: { isTaken($0.renamedFrom) }),
-            !relationships.contains(where: { isTaken($0.renamedFrom) })
+    /// The entity with this former name, and without the former names of some properties. The closure gets a property's name
+    /// and its former one.
+    fileprivate func withFormerNames(own: String?, without isGone: (String, String) -> Bool) -> Entity {
+        func loses(_ name: String, _ former: String?) -> Bool { former.map { isGone(name, $0) } ?? false }
+        if own == renamedFrom, !attributes.contains(where: { loses($0.name, $0.renamedFrom) }),
+            !relationships.contains(where: { loses($0.name, $0.renamedFrom) })
         {
             return self
         }
         return Entity(
             name,
             attributes.map { attribute in
-                guard isTaken(attribute.renamedFrom) else { return attribute }
+                guard loses(attribute.name, attribute.renamedFrom) else { return attribute }
                 return AttributeDescription(
                     attribute.name, attribute.type, isOptional: attribute.isOptional, isUnique: attribute.isUnique,
                     defaultValue: attribute.defaultValue, derivation: attribute.derivation)
             },
-            relationships: relationships.map { isTaken($0.renamedFrom) ? $0.named($0.name, inverse: $0.inverse) : $0 },
+            relationships: relationships.map {
+                loses($0.name, $0.renamedFrom) ? $0.named($0.name, inverse: $0.inverse) : $0
+            },
             unique: uniqueAttributes, indexes: indexes, removed: removedAttributes, removedIndexes: removedIndexes,
             superentity: superentity, isAbstract: isAbstract, renamedFrom: own)
     }
 
-    fileprivate func relaxed(isUnique: Bool, _ isOptional: (String) -> Bool) -> Entity {
+    fileprivate func relaxed(isUnique: Bool, isAbstract: Bool, _ isOptional: (String) -> Bool) -> Entity {
         Entity(
             name,
             attributes.map { attribute in

@@ -43,6 +43,13 @@ extension Model {
             throw ModelError.invalid(
                 "\(name) and \(former) are renamed from each other: rename one of them to a third name first")
         }
+        if let former = entity.renamedFrom, former != entity.name, old.name == entity.name,
+            stored.entity(named: former) != nil, self.entity(named: former) == nil,
+            !old.stored.formerNames.contains(former)
+        {
+            throw ModelError.invalid(
+                "\(entity.name) is renamed from \(former), but the store has both: remove \(entity.name) first")
+        }
         try require(
             entity.name, entity.renamedFrom, entities.map { ($0.name, $0.renamedFrom) },
             entity.renamedFrom.map { stored.entity(named: $0) == nil || old.stored.formerNames.contains($0) } ?? true)

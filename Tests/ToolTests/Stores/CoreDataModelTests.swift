@@ -230,6 +230,11 @@ import Testing
             moved.status == 1
                 && moved.text.contains("it is a subentity of A in the store, and an entity of its own in the model"),
             "\(moved)")
+        let replaced = try diff("<entity name=\"A\"/><entity name=\"B\"/>", "<entity name=\"A\" elementID=\"B\"/>")
+        #expect(
+            replaced.status == 1
+                && replaced.text.contains("A is renamed from B, but the store has both: remove A first"),
+            "\(replaced)")
         let dropped = try diff("<entity name=\"A\"/><entity name=\"B\"/>", "<entity name=\"A\"/>")
         #expect(dropped.status == 0 && dropped.text.contains("B"), "\(dropped)")
         let same = try diff("<entity name=\"A\"/>", "<entity name=\"A\"/>")

@@ -64,7 +64,7 @@ package final class ObjectGraphWriter {
     /// on. Throws `StoreError`, for example for an entity that gets another superentity.
     package func migrate(to model: Model) throws {
         try withPublicErrors {
-            let model = model.withoutTakenFormerNames()
+            let model = model.withoutFormerNames(ofKnownIn: storedModel)
             finalModel = model
             if let renamed = writer.model.withEntityNames(of: model) {
                 try migrate(exactly: renamed)
