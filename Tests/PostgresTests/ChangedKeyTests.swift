@@ -125,6 +125,99 @@ import Testing
         #expect(try followed.fetch(OrderDefinition(entity: "t", sortKeys: [SortKey("code")]), cache: "by code") == 39)
     }
 
+    /// One of two changes is refused by the objects here: the other one isn't made either.
+    @Test func changesOfSeveralTablesAreOne() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.a(id integer PRIMARY KEY, n numeric, m numeric); INSERT INTO public.a VALUES (1, 2, 3)",
+            "CREATE TABLE public.b(id integer PRIMARY KEY, code integer NOT NULL); INSERT INTO public.b VALUES (1, 1), (2, 1)"
+        )
+        try followed.follow(["a", "b"]) { $0.tables[0].asText = ["n"] }
+        try connection.execute(
+            "UPDATE public.b SET code = id; ALTER TABLE public.b ADD UNIQUE (code), REPLICA IDENTITY FULL")
+        let refused = #expect(throws: StoreError.self) {
+            try followed.follow(["a", "b"]) { ($0.tables[0].asText, $0.tables[1].key) = (["m"], ["code"]) }
+        }
+        #expect(refused?.description.contains("must be unique") ?? false, "\(String(describing: refused))")
+        try followed.follow()
+        #expect(try followed.rows("a", key: "id") == ["1": ["id": "1", "n": "2", "m": "3"]])
+        try followed.follow(["a", "b"]) { ($0.tables[0].asText, $0.tables[1].key) = (["m"], ["code"]) }
+        #expect(try followed.rows("a", key: "id") == ["1": ["id": "1", "n": "2", "m": "3"]])
+        #expect(try followed.rows("b", key: "code").keys.sorted() == ["1", "2"])
+        try followed.check()
+    }
+
+    /// The column of the new key came while nobody followed, and the former key has gone.
+    @Test func aNewColumnMayBeTheKey() throws {
+        let (followed, connection) = try Self.database()
+        try connection.execute(
+            """
+            ALTER TABLE public.t ADD isbn text; UPDATE public.t SET isbn = 'i' || id; ALTER TABLE public.t ALTER isbn SET NOT NULL,
+                ADD UNIQUE (isbn), DROP CONSTRAINT t_pkey; ALTER TABLE public.t REPLICA IDENTITY USING INDEX t_isbn_key;
+            DELETE FROM public.t WHERE isbn = 'i3'
+            """)
+        try followed.follow(["t"]) { $0.tables[0].key = ["isbn"] }
+        try connection.execute("UPDATE public.t SET n = 1 WHERE isbn = 'i5'; DELETE FROM public.t WHERE isbn = 'i6'")
+        try followed.follow()
+        var columns = Self.columns
+        (columns["isbn"], columns["tags"]) = ("isbn", "array_to_json(tags)")
+        #expect(try followed.rows("t", key: "isbn") == followed.sourceRows("public.t", key: "isbn", columns))
+        try followed.check()
+    }
+
+    @Test func columnsOfForeignKeysKeepTheirTypes() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.a(id integer PRIMARY KEY)",
+            "CREATE TABLE public.b(id integer PRIMARY KEY, a_id integer REFERENCES public.a)",
+            "INSERT INTO public.a VALUES (1); INSERT INTO public.b VALUES (1, 1)")
+        try followed.follow(["a", "b"])
+        for (table, column) in [("a", "id"), ("b", "a_id")] {
+            let error = #expect(throws: SourceError.self) {
+                try followed.follow([table]) { $0.tables[0].asText = [column] }
+            }
+            #expect(
+                error?.reason
+                    == "the type of public.\(table).\(column) cannot change, because foreign keys of public.b name it")
+        }
+        try followed.follow()
+        // From the beginning, such a foreign key does not become a relationship.
+        let other = Followed(address: followed.address)
+        try other.follow(["a", "b"]) { $0.tables[1].asText = ["a_id"] }
+        let model = try PersistentContainer(at: URL(fileURLWithPath: other.store)).model()
+        #expect(model.entity(named: "b")?.relationships.isEmpty ?? false)
+        withExtendedLifetime(connection) {}
+    }
+
+    /// Column names go round; the publication also sends columns that aren't followed.
+    @Test(.enabled(if: TestServer.hasFilters)) func namesThatGoRoundKeepTheirValues() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, v text, x text, y text)",
+            "INSERT INTO public.t VALUES (1, 'v1', 'x1', 'y1'); CREATE PUBLICATION all_columns FOR TABLE public.t")
+        try followed.follow(["t"]) { ($0.publication, $0.tables[0].columns) = ("all_columns", ["y"]) }
+        try connection.execute("ALTER TABLE public.t RENAME y TO q")
+        try followed.follow()
+        try connection.execute("ALTER TABLE public.t RENAME x TO y; INSERT INTO public.t VALUES (2, 'v2', 'x2', 'q2')")
+        try followed.follow()
+        try connection.execute("UPDATE public.t SET q = 'q1b' WHERE id = 1")
+        try followed.follow()
+        #expect(try followed.rows("t", key: "id") == ["1": ["id": "1", "q": "q1b"], "2": ["id": "2", "q": "q2"]])
+        // A column gets back the name that another one had meanwhile.
+        let other = Followed(address: followed.address)
+        try other.follow(["t"])
+        for change in [
+            "RENAME v TO w", "ADD v integer", "DROP v", "RENAME w TO v", "RENAME v TO w", "ADD v integer DEFAULT 5",
+            "DROP w",
+        ] {
+            try connection.execute("ALTER TABLE public.t \(change)")
+            try other.follow()
+            if change == "RENAME w TO v" {
+                #expect(try other.rows("t", key: "id")["1"] == ["id": "1", "v": "v1", "y": "x1", "q": "q1b"])
+            }
+        }
+        try other.follow()
+        #expect(try other.rows("t", key: "id")["1"] == ["id": "1", "v": "5", "y": "x1", "q": "q1b"])
+        try other.check()
+    }
+
     /// A column that gets the name of a relationship, or the former name of another column, doesn't stop anything.
     @Test func newColumnsWhoseNamesAreTakenAreLeftOut() throws {
         let (followed, connection) = try Followed.database(

@@ -31,6 +31,8 @@ struct SourceFacts: Decodable {
 }
 
 extension SourceFacts.Table: Decodable {
+    private struct OmittedRow: Decodable { let reason: String }
+
     private enum CodingKeys: String, CodingKey {
         case schema
         case name
@@ -52,7 +54,8 @@ extension SourceFacts.Table: Decodable {
         key = try keys?.joined(separator: ",") ?? members.decode(String.self, forKey: .key)
         condition = try members.decodeIfPresent(String.self, forKey: .condition)
         isCopied = try members.decode(Bool.self, forKey: .isCopied)
-        omittedRows = try members.decodeIfPresent([String: String].self, forKey: .omittedRows)?.values.sorted() ?? []
+        let omitted = try members.decodeIfPresent([String: OmittedRow].self, forKey: .omittedRows) ?? [:]
+        omittedRows = omitted.values.map(\.reason).sorted()
     }
 }
 

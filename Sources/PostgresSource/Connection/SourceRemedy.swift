@@ -26,8 +26,8 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case leaveOut
     /// Store the column as text.
     case storeAsText(column: String)
-    /// Change the value in the source, choose a rule for such values, or store the column as text.
-    case changeValue(entity: String, column: String?)
+    /// Change the value in the source, choose a rule for such values, or store the columns as text.
+    case changeValue(entity: String, columns: [String])
     /// Make the change table and its triggers in the source.
     case makeChangeTable
 

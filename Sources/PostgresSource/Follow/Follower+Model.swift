@@ -1,6 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexValues
 
 // Tables whose columns change while they are followed, and the migrations of their entities.
 extension Follower {
@@ -83,21 +82,23 @@ extension Follower {
             """, [source.publication, "\(table.number)"])
     }
 
-    /// Migrates the entity of a changed table, and takes the table's new description into `source`. `isChosen` says that
-    /// the user chose the change, and that all rows are copied again.
-    func adopt(_ change: TableChange, _ index: Int, isChosen: Bool = false) throws {
+    /// Migrates the entity of a changed table, and takes the table's new description into `source`.
+    func adopt(_ change: TableChange, _ index: Int) throws {
         let model = try container.model()
-        let table = source.tables[index]
-        let migrated = try EntityChange(change, of: table, in: model, isChosen: isChosen)
-        let wanted = Model(entities: model.entities.map { $0.name == migrated.entity.name ? migrated.entity : $0 })
-        // Not each text is a value of another type. The copy writes the values.
-        let cleared = Dictionary(uniqueKeysWithValues: migrated.cleared.map { ($0, Value.null) })
-        try container.migrate(to: wanted, convert: cleared.isEmpty ? nil : { _, _ in cleared })
+        let migrated = try EntityChange(change, of: source.tables[index], in: model)
+        try container.migrate(to: model.replacing([migrated.entity]))
+        source.tables[index] = try adopted(change, migrated, index)
+    }
+
+    /// The new description of a table whose entity was migrated, or is to be.
+    func adopted(_ change: TableChange, _ migrated: EntityChange, _ index: Int) throws -> FollowedSource.Table {
         var followed = change.followed
+        // A name that was taken may be free now.
+        if !migrated.removed.isEmpty || !change.renamed.isEmpty { followed.leftOut = [:] }
         for (column, reason) in migrated.leftOut {
+            followed.leftOut[column] = followed.columns.first { $0.name == column }?.number
             followed.columns.removeAll { $0.name == column }
-            followed.leftOut.append(column)
-            tell(.warning("\(table.title).\(column) \(reason): it is not followed"))
+            tell(.warning("\(source.tables[index].title).\(column) \(reason): it is not followed"))
         }
         followed.references = followed.references.compactMap { reference in
             guard Set(reference.columns).isDisjoint(with: migrated.removed) else { return nil }
@@ -108,6 +109,14 @@ extension Follower {
         // The copy waits until the stream has passed the change. Otherwise older rows of the stream could be written
         // over copied ones.
         if source.way == .stream, !followed.copy.isCopied { followed.copy.wait(after: try endOfLog()) }
-        source.tables[index] = followed
+        return followed
+    }
+}
+
+extension Model {
+    /// The model with other forms of some of its entities.
+    func replacing(_ changed: [Entity]) -> Model {
+        Model(
+            entities: entities.map { entity in changed.first { $0.name == entity.name } ?? entity }, requests: requests)
     }
 }

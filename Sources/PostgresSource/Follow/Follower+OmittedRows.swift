@@ -2,7 +2,7 @@ internal import FetchIndex
 
 // Rows with values that cannot be stored. They are left out of the store until they get other values.
 extension Follower {
-    private static let mostOmittedRows = 1000
+    private static let (mostOmittedRows, mostTold) = (1000, 10)
 
     /// Inserts a row, or updates the object with its key. If it can't be stored, leaves it out.
     func insert(
@@ -24,12 +24,19 @@ extension Follower {
         if table.omittedRows[row.key] == nil {
             guard table.omittedRows.count < Self.mostOmittedRows else {
                 throw SourceError(
-                    .refused, "\(row.reason), and so are values of \(Self.mostOmittedRows) other rows",
-                    remedy: .changeValue(entity: table.entity, column: row.column))
+                    .refused,
+                    "\(row.reason), and so are values of \(Self.mostOmittedRows) other rows; if the source has changed them since, all "
+                        + "tables must be copied again", remedy: remedy(of: table, row.column))
             }
-            tell(.warning("\(row.reason): the row is left out until it has another value"))
+            if table.omittedRows.count < Self.mostTold {
+                let isLast = table.omittedRows.count == Self.mostTold - 1
+                tell(
+                    .warning(
+                        "\(row.reason): the row is left out until it has another value"
+                            + (isLast ? "; further ones are not named here" : "")))
+            }
         }
-        source.tables[index].omittedRows[row.key] = row.reason
+        source.tables[index].omittedRows[row.key] = FollowedSource.OmittedRow(column: row.column, reason: row.reason)
     }
 
     /// Forgets that a row was left out.
@@ -39,13 +46,18 @@ extension Follower {
 
     /// Throws `SourceError` if rows are left out, for a job that ends when the store is current.
     func requireAllRows() throws {
-        let omitted = source.tables.flatMap { table in table.omittedRows.values.map { (table, $0) } }
+        let omitted = source.tables.flatMap { table in table.omittedRows.values.map { (table, $0.reason) } }
         guard let (table, reason) = omitted.min(by: { $0.1 < $1.1 }) else { return }
         let others =
             omitted.count == 1
             ? ""
             : omitted.count == 2
                 ? ", and 1 other row has such a value" : ", and \(omitted.count - 1) other rows have such values"
-        throw SourceError(.refused, reason + others, remedy: .changeValue(entity: table.entity, column: nil))
+        throw SourceError(.refused, reason + others, remedy: remedy(of: table))
+    }
+
+    private func remedy(of table: FollowedSource.Table, _ column: String? = nil) -> SourceRemedy {
+        let columns = table.omittedRows.values.map(\.column) + [column].compactMap { $0 } + table.asText
+        return .changeValue(entity: table.entity, columns: Set(columns).sorted())
     }
 }

@@ -123,11 +123,26 @@ extension Follower {
                     remedy: .setCondition)
             }
             let sent = row[3].map { Set($0.split(separator: "\u{1F}").map(String.init)) }
-            if let sent, let missing = table.columns.first(where: { !sent.contains($0.name) }) {
+            // A column that was renamed or dropped meanwhile isn't missing.
+            if let sent,
+                let missing = try table.columns.first(where: { column in
+                    try !sent.contains(column.name)
+                        && presentName(of: column, table).map { !sent.contains($0) } ?? false
+                })
+            {
                 throw SourceError(
                     .refused, "the publication \(name) does not send \(table.title).\(missing.name)", remedy: .leaveOut)
             }
         }
+    }
+
+    /// The name that a column has now; nil if it was dropped.
+    private func presentName(of column: FollowedSource.Column, _ table: FollowedSource.Table) throws -> String? {
+        try connection.value(
+            """
+            SELECT attname FROM pg_catalog.pg_attribute
+            WHERE attrelid = $1::oid AND attnum = $2::smallint AND NOT attisdropped
+            """, ["\(table.number)", "\(column.number)"])
     }
 
     private func checkPublishedChanges() throws {

@@ -49,28 +49,34 @@ extension Follower {
         for index in source.tables.indices where !changed.contains(where: { $0.isName(of: source.tables[index]) }) {
             try followChanges(ofTable: index)
         }
-        let replacements = try changed.compactMap { try replacement(for: $0) }
-        let addition = try new.isEmpty ? nil : addition(of: new)
+        let model = try container.model()
+        let replacements = try changed.compactMap { try replacement(for: $0, in: model) }
+        let replaced = model.replacing(replacements.compactMap(\.migrated?.entity))
+        let addition = try new.isEmpty ? nil : addition(of: new, to: replaced)
         var planned = source.tables
         for replacement in replacements { planned[replacement.index] = replacement.table }
         try requirePublication(of: planned + (addition?.tables ?? []))
+        // The model and the description change in one transaction: rows must fit both.
+        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
+        let cleared = replacements.compactMap(\.migrated).map { ($0.entity.name, $0.cleared) }
+        try writer.migrate(
+            to: addition?.model ?? replaced, clearing: Dictionary(cleared) { first, _ in first }, author: "postgres")
         for replacement in replacements {
-            if var change = replacement.change {
+            if var change = replacement.change, let migrated = replacement.migrated {
                 change.followed = replacement.table
-                try adopt(change, replacement.index, isChosen: true)
+                source.tables[replacement.index] = try adopted(change, migrated, replacement.index)
             } else {
                 source.tables[replacement.index] = replacement.table
             }
         }
         if let addition {
-            try container.migrate(to: addition.model)
             for (index, references) in zip(source.tables.indices, addition.references) {
                 source.tables[index].references += references
             }
             source.tables += addition.tables
         }
         source.mark = nil
-        try storePosition()
+        try commit(writer)
         try takeOverTables()
     }
 
@@ -113,9 +119,10 @@ extension Follower {
         let table: FollowedSource.Table
         /// The change of the columns, if any.
         let change: TableChange?
+        let migrated: EntityChange?
     }
 
-    private func replacement(for choice: TableChoice) throws -> Replacement? {
+    private func replacement(for choice: TableChoice, in model: Model) throws -> Replacement? {
         guard let index = source.tables.firstIndex(where: { choice.isName(of: $0) }) else { return nil }
         let stored = source.tables[index]
         let remembered = try RememberedTable(stored, filter: filter(of: stored), connection)
@@ -124,7 +131,7 @@ extension Follower {
         wanted.columns = choice.columns ?? wanted.columns
         wanted.key = choice.key ?? wanted.key
         if !choice.asText.isEmpty { wanted.asText = choice.asText }
-        try requireUnreferenced(stored, choice.key)
+        try requireUnreferenced(stored, choice)
         let table = try SourceTable(wanted, connection, source.way)
         try require([table])
         try table.checkCondition(connection)
@@ -134,17 +141,28 @@ extension Follower {
         if choice.condition != nil { followed.filter = nil }
         if choice.columns != nil { followed.followsNewColumns = false }
         followed.copy.requireCopy()
-        return Replacement(index: index, table: followed, change: change)
+        let migrated = try change.map { try EntityChange($0, of: stored, in: model, isChosen: true) }
+        return Replacement(index: index, table: followed, change: change, migrated: migrated)
     }
 
-    /// Throws `SourceError` if the key is to be another one, but foreign keys of other tables name it.
-    private func requireUnreferenced(_ table: FollowedSource.Table, _ key: [String]?) throws {
-        guard let key, Set(key) != Set(table.key),
-            let other = source.tables.first(where: { $0.references.contains { $0.entity == table.entity } })
-        else { return }
-        throw SourceError(
-            .refused, "the key of \(table.title) cannot change, because foreign keys of \(other.title) name it",
-            remedy: .startAnew(entity: table.entity))
+    /// Throws `SourceError` if the choice changes what relationships depend on: a key that foreign keys of other tables
+    /// name, or the type of such a key's column or of a foreign key's.
+    private func requireUnreferenced(_ table: FollowedSource.Table, _ choice: TableChoice) throws {
+        let changed = choice.asText.isEmpty ? [] : Set(choice.asText).symmetricDifference(table.asText)
+        func refuse(_ what: String, _ other: FollowedSource.Table) -> SourceError {
+            SourceError(
+                .refused, "\(what) cannot change, because foreign keys of \(other.title) name it",
+                remedy: .startAnew(entity: table.entity))
+        }
+        if let other = source.tables.first(where: { $0.references.contains { $0.entity == table.entity } }) {
+            if let key = choice.key, Set(key) != Set(table.key) { throw refuse("the key of \(table.title)", other) }
+            if let column = table.key.first(where: changed.contains) {
+                throw refuse("the type of \(table.title).\(column)", other)
+            }
+        }
+        if let column = table.references.flatMap(\.columns).first(where: changed.contains) {
+            throw refuse("the type of \(table.title).\(column)", table)
+        }
     }
 
     // MARK: New tables
@@ -157,12 +175,11 @@ extension Follower {
     }
 
     /// The tables with their entities, and the relationships for foreign keys between them and the followed tables.
-    private func addition(of choices: [TableChoice]) throws -> Addition {
+    private func addition(of choices: [TableChoice], to stored: Model) throws -> Addition {
         let new = Set(choices.map(\.entity))
         guard new.count == choices.count, new.isDisjoint(with: source.tables.map(\.entity)) else {
             throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
         }
-        let stored = try container.model()
         for name in new.sorted() { try requireUnused(name, in: stored) }
         let added = try SourceTable.read(choices, connection, source.way)
         try require(added)

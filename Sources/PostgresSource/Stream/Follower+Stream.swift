@@ -18,7 +18,6 @@ extension Follower {
         while true {
             try requireNotInterrupted()
             status.write(.streaming, self)
-            if let stall = status.takeStall() { tell(.warning(stall)) }
             if ContinuousClock.now - session.lastChecked > Self.idleInterval {
                 try checkSource()
                 session.lastChecked = .now
@@ -29,6 +28,7 @@ extension Follower {
             try take(event, session)
             status.sent = session.stream.sent
             status.heard = Date().timeIntervalSince1970 - session.stream.silence / .seconds(1)
+            if event == nil, let stall = status.takeStall() { tell(.warning(stall)) }
             try copyWhatIsDue()
             if try isAtGoal(session) { return try session.stream.report() }
             let waits = session.goal != nil || source.consistentFrom != nil

@@ -48,7 +48,12 @@ struct EntityChange {
         }
         (self.leftOut, self.cleared) = (leftOut, cleared)
         let entity = Self.entity(stored, with: attributes, without: removed, change.presentNames)
-        self.entity = isChosen ? entity.replacingKey(table.key, by: change.followed.key) : entity
+        self.entity =
+            isChosen
+            ? entity.replacingKey(
+                table.key, by: change.followed.key,
+                known: Set(table.columns.map { change.presentNames[$0.name] ?? $0.name }))
+            : entity
         try Self.requireKey(change.followed.key, in: self.entity, table)
     }
 
@@ -125,13 +130,18 @@ extension AttributeDescription {
 }
 
 extension Entity {
-    /// The entity with another key, whose attributes are required. The former key's attributes are optional, unless they are
-    /// in the new one.
-    fileprivate func replacingKey(_ old: [String], by new: [String]) -> Entity {
+    /// The entity with another key, whose attributes are required if they are `known`. The former key's attributes are
+    /// optional, unless they are in the new one.
+    fileprivate func replacingKey(_ old: [String], by new: [String], known: Set<String>) -> Entity {
         if Set(old) == Set(new) { return self }
+        func isOptional(_ attribute: AttributeDescription) -> Bool {
+            // The objects lack the values of a new column until all rows are copied.
+            if new.contains(attribute.name) { return !known.contains(attribute.name) }
+            return old.contains(attribute.name) || attribute.isOptional
+        }
         let changed = attributes.map { attribute in
             AttributeDescription(
-                attribute.name, attribute.type, isOptional: !new.contains(attribute.name),
+                attribute.name, attribute.type, isOptional: isOptional(attribute),
                 defaultValue: attribute.defaultValue, renamedFrom: attribute.renamedFrom,
                 derivation: attribute.derivation)
         }

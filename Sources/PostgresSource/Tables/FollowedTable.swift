@@ -1,4 +1,10 @@
 extension FollowedSource {
+    /// Why a row is left out.
+    package struct OmittedRow: Codable, Equatable, Sendable {
+        package var column: String
+        package var reason: String
+    }
+
     /// A table that an entity of the store follows.
     package struct Table: Equatable, Sendable {
         package var schema: String
@@ -15,8 +21,8 @@ extension FollowedSource {
         package var followsNewColumns: Bool
         /// Columns that are stored as text, whatever their type.
         package var asText: [String]
-        /// Columns that aren't followed, because attributes cannot have their names.
-        package var leftOut: [String] = []
+        /// The numbers, by their names, of columns that aren't followed, because attributes cannot have these names.
+        package var leftOut: [String: Int] = [:]
         /// The user's condition for rows, in the source's SQL.
         package var condition: String?
         /// The condition with the current names of its columns, from the store's own publication; otherwise nil.
@@ -25,7 +31,7 @@ extension FollowedSource {
         /// The rule for values that the store's types don't have.
         package var unstorable = UnstorableRule.error
         /// Why rows are left out, by their keys: they have values that cannot be stored. A row comes back when it gets others.
-        package var omittedRows: [String: String] = [:]
+        package var omittedRows: [String: OmittedRow] = [:]
         /// The number of columns that the table has had, including dropped ones and those that aren't followed.
         package var width = 0
         package var copy = CopyState.new
@@ -84,11 +90,11 @@ extension FollowedSource.Table: Codable {
             followsNewColumns: try members.decode(Bool.self, forKey: .followsNewColumns),
             asText: try members.decode([String].self, forKey: .asText),
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
-        leftOut = try members.decodeIfPresent([String].self, forKey: .leftOut) ?? []
+        leftOut = try members.decodeIfPresent([String: Int].self, forKey: .leftOut) ?? [:]
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
         references = try members.decode([FollowedSource.Reference].self, forKey: .references)
         unstorable = try members.decodeIfPresent(UnstorableRule.self, forKey: .unstorable) ?? .error
-        omittedRows = try members.decodeIfPresent([String: String].self, forKey: .omittedRows) ?? [:]
+        omittedRows = try members.decodeIfPresent([String: FollowedSource.OmittedRow].self, forKey: .omittedRows) ?? [:]
         width = try members.decode(Int.self, forKey: .width)
         copy = try CopyState(from: decoder)
     }

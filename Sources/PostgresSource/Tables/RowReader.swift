@@ -58,8 +58,11 @@ package struct RowReader {
             guard let slot = entity.slot(of: name), let element = known[entity.attribute(at: slot).name] else {
                 continue
             }
-            // A later column with that former name isn't followed.
-            if places[slot] != nil { continue }
+            // A column that isn't followed may have a former name of one that is.
+            if let other = places[slot] {
+                guard name == entity.attribute(at: slot).name else { continue }
+                (columns[other], elements[other]) = (nil, nil)
+            }
             places[slot] = place
             elements[place] = element
             columns[place] = (name, entity.type(at: slot))
@@ -73,7 +76,9 @@ package struct RowReader {
 
     /// The indexes of slots' columns among names, which may be former ones; nil if one is missing.
     private static func places(of slots: [Int], _ names: [String], _ entity: Entity) -> [Int]? {
-        let places = slots.compactMap { slot in names.firstIndex { entity.slot(of: $0) == slot } }
+        let places = slots.compactMap { slot in
+            names.firstIndex(of: entity.attribute(at: slot).name) ?? names.firstIndex { entity.slot(of: $0) == slot }
+        }
         return places.isEmpty || places.count < slots.count ? nil : places
     }
 
@@ -220,7 +225,8 @@ package struct RowReader {
 
     /// Returns the key of a row as messages show it.
     private func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
-        keyTexts(row, bytes).joined(separator: ", ")
+        let text = keyTexts(row, bytes).joined(separator: ", ")
+        return text.count <= 100 ? text : text.prefix(100) + "…"
     }
 
     private func unstorable(
@@ -230,6 +236,6 @@ package struct RowReader {
         SourceError(
             .refused,
             "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type))",
-            remedy: .changeValue(entity: entity.name, column: column.name))
+            remedy: .changeValue(entity: entity.name, columns: [column.name]))
     }
 }

@@ -1,4 +1,5 @@
 internal import FetchIndexModels
+internal import FetchIndexValues
 
 // Foreign keys between followed tables, which become relationships.
 extension SourceTable {
@@ -43,6 +44,14 @@ extension SourceTable {
         }
     }
 
+    /// Whether the columns of a foreign key have the types in the store that the other table's key has.
+    private func hasTypes(of other: SourceTable, _ reference: Reference) -> Bool {
+        func type(_ name: String, in table: SourceTable) -> ValueType? {
+            table.columns.first { $0.name == name }.map(table.type)
+        }
+        return zip(reference.columns, reference.key).allSatisfy { type($0, in: self) == type($1, in: other) }
+    }
+
     /// Returns a name for the relationship of a foreign key, the first of these that isn't taken: `author` for a column
     /// author_id; the other entity's name, with a small first letter; the columns' names with `_object`. If all are taken,
     /// the columns' names with `_object_`.
@@ -70,7 +79,7 @@ extension SourceTable {
             var columns: Set<[String]> = []
             for reference in table.references
             where reference.columns.allSatisfy({ name in followed[index].columns.contains { $0.name == name } }) {
-                guard let other = table.destination(reference, among: tables),
+                guard let other = table.destination(reference, among: tables), table.hasTypes(of: other, reference),
                     columns.insert(reference.columns).inserted,
                     new.map({ $0.contains(entity) || $0.contains(other.choice.entity) }) ?? true
                 else { continue }

@@ -182,7 +182,7 @@ struct SourceTable {
         let chosen = columns.filter { column in
             isKey(column)
                 || choice.columns.map { $0.contains(column.name) }
-                    ?? (!column.isGenerated && !choice.leftOut.contains(column.name))
+                    ?? (!column.isGenerated && choice.leftOut[column.name] != column.number)
         }
         for column in chosen {
             if column.isGenerated {

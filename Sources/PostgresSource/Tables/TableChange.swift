@@ -35,6 +35,8 @@ struct TableChange {
             hasLostKeys || reusesName || table.number != old.number
             || isRewritten && (rewritesAreSilent || table.isPartitioned)
             || new.columns.contains { Self.hasUntoldValues($0, old, table, isRewritten: isRewritten) }
+            // Without the column that kept it out, a row can be stored.
+            || !old.omittedRows.isEmpty && Set(old.columns.map(\.number)) != Set(new.columns.map(\.number))
             // If the stream describes another state than the catalogue, the changes between the two states aren't
             // known.
             || streamed.map { !$0.describes(new) } ?? false

@@ -12,12 +12,12 @@ package struct TableChoice: Sendable {
     package var columns: [String]?
     /// Columns that are stored as text, whatever their type.
     package var asText: [String] = []
-    /// Columns that aren't followed unless `columns` names them.
-    var leftOut: [String] = []
+    /// The numbers, by their names, of columns that aren't followed unless `columns` names them.
+    var leftOut: [String: Int] = [:]
 
     init(
         schema: String, name: String, entity: String, key: [String]?, condition: String?, columns: [String]?,
-        asText: [String], leftOut: [String]
+        asText: [String], leftOut: [String: Int]
     ) {
         (self.schema, self.name, self.entity, self.key) = (schema, name, entity, key)
         (self.condition, self.columns, self.asText, self.leftOut) = (condition, columns, asText, leftOut)

@@ -27,10 +27,10 @@ extension SourceRemedy {
         case .setCondition: ": use --where, without --publication"
         case .leaveOut: ": list the other columns with --columns"
         case .storeAsText(let column): ": store it as text with --text \(column)"
-        case .changeValue(let entity, let column):
+        case .changeValue(let entity, let columns):
             "; change it in the source and follow again, or store such values as null or as the nearest value with "
-                + "--unstorable \(entity):null or \(entity):clamp, or name the table and the column as text with --table and "
-                + "--text \(entity):\(column ?? "…")"
+                + "--unstorable \(entity):null or \(entity):clamp, or store columns as text with --table and "
+                + "--text \(entity):\(columns.joined(separator: ","))"
         case .makeChangeTable:
             ": `fetchindex follow … --print-setup` prints the SQL that creates the change table and its triggers"
         }

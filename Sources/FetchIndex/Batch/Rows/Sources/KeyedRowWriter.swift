@@ -54,6 +54,24 @@ package final class KeyedRowWriter {
     /// Changes attachments of the store, in the same transaction as the records.
     func setBeside(_ change: (StoreWriter) throws -> Void) throws { try withPublicErrors { try change(writer) } }
 
+    /// Migrates the store to a model, in the transaction. The values that `cleared` names become null, by the names of
+    /// their entities. Throws `StoreError`; the transaction can't be used after an error. Costs like
+    /// `PersistentContainer.migrate`.
+    package func migrate(to model: Model, clearing cleared: [String: [String]], author: String) throws {
+        try withPublicErrors {
+            var migration = Migration.demanded
+            migration.allowsPasses = true
+            if cleared.contains(where: { !$0.value.isEmpty }) {
+                migration.convert = { entity, _ in
+                    Dictionary(uniqueKeysWithValues: (cleared[entity] ?? []).map { ($0, Value.null) })
+                }
+            }
+            guard let old = try writer.migrateAndSeal(to: model, migration, author: author) else { return }
+            try container.cacheEngine.matchIndexes(in: writer, from: old)
+            try writer.beginNextCommit(author: author)
+        }
+    }
+
     // MARK: One row
 
     /// Finds the number of the object that has a key; nil if no object of the table's entity has it. O(log n).

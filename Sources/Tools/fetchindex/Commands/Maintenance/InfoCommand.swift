@@ -114,9 +114,11 @@ struct InfoCommand: ParsableCommand {
                 Output.line("    \(Numbers.count(table.omittedRows.count, "row")) left out in all")
             }
         }
+        let isPart = source.tables.contains { !$0.omittedRows.isEmpty }
+        let equal = "where it equals the source" + (isPart ? " but for the rows that are left out" : "")
         let position = source.position.map { "the store is at \($0)" } ?? "the store has no position yet"
         Output.line(
-            "  \(position), \(source.isConsistent ? "where it equals the source" : "and does not equal the source yet")"
+            "  \(position), \(source.isConsistent ? equal : "and does not equal the source yet")"
         )
         guard let state = source.state, let age = source.age, let process = source.process else {
             return Output.line("  no process follows the source")
