@@ -52,6 +52,32 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 4000)
     }
 
+    /// The server waits for a standby that is away, and is shut down meanwhile.
+    @Test(.enabled(if: TestServer.hasFailoverSlots)) func aServerThatWaitsForAStandbyMayBeShutDown() throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let followed = Followed(address: try server.makeDatabase())
+        try Connection(followed.address).execute("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        try followed.follow(["t"])
+        try server.run("SELECT pg_create_physical_replication_slot('standby')")
+        try server.run("ALTER SYSTEM SET synchronized_standby_slots = 'standby'")
+        try server.run("SELECT pg_reload_conf()")
+        let follower = try Child(Followed.executable, [followed.store], errors: "/dev/null")
+        try Connection(followed.address).execute("INSERT INTO public.t VALUES (1)")
+        usleep(1_500_000)
+        server.stop()
+        usleep(500_000)
+        #expect(follower.isRunning)
+        try server.start()
+        try server.run("ALTER SYSTEM RESET synchronized_standby_slots")
+        try server.run("SELECT pg_reload_conf()")
+        let end = Date() + 60
+        while try followed.rows("t", key: "id").isEmpty, follower.isRunning, Date() < end { usleep(100_000) }
+        #expect(try followed.rows("t", key: "id").keys.sorted() == ["1"])
+        follower.interrupt()
+        _ = follower.wait()
+    }
+
     /// The table is locked for longer than a follower waits, so its condition can't be checked at first.
     @Test(.enabled(if: TestServer.hasFilters)) func aDisturbedFirstStartIsTriedAgain() throws {
         let (followed, connection) = try Followed.database(

@@ -211,11 +211,19 @@ package final class Connection {
         return true
     }
 
+    /// SQLSTATE: an object isn't in the state that the command needs.
+    private static let wrongState = "55000"
+
     /// Returns the error for a stream that the server has ended.
     func ended() -> SourceError {
         guard let result = PQgetResult(raw) else { return lost }
         defer { PQclear(result) }
-        if PQresultStatus(result) == PGRES_FATAL_ERROR { return error(of: result) }
+        if PQresultStatus(result) == PGRES_FATAL_ERROR {
+            let error = error(of: result)
+            // A server that shuts down while it waits for a standby (synchronized_standby_slots) sends this code. If the
+            // slot is lost, the next attempt says so.
+            return error.code == Self.wrongState ? SourceError(.connection, error.reason, code: error.code) : error
+        }
         return SourceError(.connection, "the source has ended the stream")
     }
 
