@@ -19,13 +19,13 @@ import Testing
         Thread.detachNewThread {
             var options = FollowOptions()
             options.stallSeconds = 0.6
-            let follower = try? Follower(
+            // The follower is released before the test goes on.
+            try? Follower(
                 storeAt: followed.store, options, isInterrupted: { isEnding.load(ordering: .relaxed) }
             ) { event in
                 if case .warning(let text) = event { warnings.withLock { $0.append(text) } }
                 if case .transaction = event { hasBegun.signal() }
-            }
-            try? follower?.run()
+            }.run()
             done.signal()
         }
         // The stream has begun.
