@@ -211,8 +211,8 @@ package final class Connection {
         return true
     }
 
-    /// SQLSTATE: an object isn't in the state that the command needs.
-    private static let wrongState = "55000"
+    /// SQLSTATE codes: the slot that the server waits for isn't in use, or doesn't exist.
+    private static let waitingErrors = ["55000", "22023"]
 
     /// Returns the error for a stream that the server has ended.
     func ended() -> SourceError {
@@ -220,9 +220,10 @@ package final class Connection {
         defer { PQclear(result) }
         if PQresultStatus(result) == PGRES_FATAL_ERROR {
             let error = error(of: result)
-            // A server that shuts down while it waits for a standby (synchronized_standby_slots) sends this code. If the
-            // slot is lost, the next attempt says so.
-            return error.code == Self.wrongState ? SourceError(.connection, error.reason, code: error.code) : error
+            // A server that shuts down while it waits for a standby (synchronized_standby_slots) sends one of these codes.
+            // If the slot is lost, the next attempt says so.
+            let isPassing = Self.waitingErrors.contains(error.code ?? "")
+            return isPassing ? SourceError(.connection, error.reason, code: error.code) : error
         }
         return SourceError(.connection, "the source has ended the stream")
     }
