@@ -30,6 +30,7 @@ package struct EntityMigration: Sendable {
     /// The names that the declared entity, its superentities and its subentities use. In a demanded migration, they are
     /// former names of no other attribute any more.
     let used: Set<String>
+    /// Whether an attribute loses a former name.
     var freesNames = false
     private var isEmptyOfObjects = false
     /// Whether derived values must be computed.
@@ -40,9 +41,7 @@ package struct EntityMigration: Sendable {
     var changesInverses = false
 
     /// Adds a new entity.
-    init(
-        adding given: Entity, used: Set<String> = [], _ storage: (RelationshipDescription) -> NewStorage
-    ) throws {
+    init(adding given: Entity, used: Set<String>, _ storage: (RelationshipDescription) -> NewStorage) throws {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         self.used = used
         slots = given.slots
