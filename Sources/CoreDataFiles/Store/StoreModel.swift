@@ -184,7 +184,8 @@ extension SourceModel {
 }
 
 extension StoreSchema {
-    /// The greatest length of unique values together, in bytes. LMDB's keys have 511 bytes, and each value a few more.
+    /// The greatest length of unique values together, in bytes; a zero byte counts twice. LMDB's keys have 511 bytes, and
+    /// each value a few more.
     private static let greatestUnique = 400
 
     /// Why the objects of an entity and its subentities break a uniqueness constraint; nil if they keep it. Throws
@@ -201,13 +202,20 @@ extension StoreSchema {
         let present = columns.map { "\($0) NOT NULL" }.joined(separator: " AND ")
         let rows = "\(StoreDatabase.quoted(place.table)) WHERE \(own)\(present)"
         let group = columns.joined(separator: ", ")
-        let length = columns.map { "length(CAST(\($0) AS BLOB))" }.joined(separator: " + ")
+        let byteCount = columns.map { "length(CAST(\($0) AS BLOB))" }.joined(separator: " + ")
+        // The text of the bytes in hexadecimal digits has at least as many pairs of zeros as there are zero bytes.
+        let length = columns.map { column in
+            let digits = "hex(CAST(\(column) AS BLOB))"
+            return "length(\(digits)) / 2 + (length(\(digits)) - length(replace(\(digits), '00', ''))) / 2"
+        }.joined(separator: " + ")
         return try copy.reading { database in
             if database.isDamaged { return "uniqueness in a damaged store, which is dropped" }
             if try database.hasRow("SELECT 1 FROM \(rows) GROUP BY \(group) HAVING count(*) > 1 LIMIT 1") {
                 return "uniqueness of values that occur twice, which is dropped"
             }
-            if try database.hasRow("SELECT 1 FROM \(rows) AND \(length) > \(Self.greatestUnique) LIMIT 1") {
+            // Nearly all values are so short that their zero bytes needn't be counted.
+            let isLong = "(\(byteCount)) * 2 > \(Self.greatestUnique) AND \(length) > \(Self.greatestUnique)"
+            if try database.hasRow("SELECT 1 FROM \(rows) AND \(isLong) LIMIT 1") {
                 return "uniqueness of values of more than \(Self.greatestUnique) bytes, which is dropped"
             }
             return nil
