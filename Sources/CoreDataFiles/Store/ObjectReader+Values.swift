@@ -92,8 +92,9 @@ extension ObjectReader {
             switch copy.external(named: String(decoding: bytes.dropFirst().prefix { $0 != 0 }, as: UTF8.self)) {
             // The first reading needs no content.
             case .file(let path, let length):
-                if length >= Self.largeLength { hasLargeFiles = true }
-                return try .data(notes ? Data() : copy.content(ofExternal: path))
+                let isLarge = length >= Self.largeLength
+                if isLarge { hasLargeFiles = true }
+                return try .data(notes ? Data() : copy.content(ofExternal: path, isLarge: isLarge))
             case .tooLarge: note(.leftOut, "values of more than 1 GiB, which become null", title())
             case .missing:
                 note(.leftOut, "values whose files beside the store cannot be read, which become null", title())

@@ -221,9 +221,32 @@ final class StoreCopy {
         return length <= Self.greatestExternal ? .file(path: file, length: length) : .tooLarge
     }
 
+    /// Copies a file in pieces to a temporary one, and maps that: the app may cut the file off at any time.
+    private static func copied(_ path: String) throws -> Data {
+        let file = try OpenFile(path, O_RDONLY)
+        let copy = try TemporaryFile(inFolder: TemporaryFile.folder, prefix: "fetchindex-value")
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        while copy.length < greatestExternal {
+            let count = piece.withUnsafeMutableBytes { read(file.descriptor, $0.baseAddress, $0.count) }
+            if count < 0 { throw SystemError.last }
+            if count == 0 { break }
+            try piece.withUnsafeBytes { try copy.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+        guard copy.length > 0 else { return Data() }
+        try copy.mapIntoMemory()
+        return copy.bytes.withUnsafeBytes { bytes in
+            // Nobody writes to the bytes of data that isn't changed.
+            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+            guard let start else { return Data() }
+            return Data(
+                bytesNoCopy: start, count: bytes.count, deallocator: .custom { _, _ in withExtendedLifetime(copy) {} })
+        }
+    }
+
     /// The content of a large value's file. Throws `CoreDataFileError` if it can't be read.
-    func content(ofExternal file: String) throws -> Data {
-        guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)), bytes.count <= Self.greatestExternal else {
+    func content(ofExternal file: String, isLarge: Bool) throws -> Data {
+        let bytes = isLarge ? try? Self.copied(file) : try? Data(contentsOf: URL(fileURLWithPath: file))
+        guard let bytes, bytes.count <= Self.greatestExternal else {
             throw CoreDataFileError(path: file, reason: "the value in the file cannot be read any more")
         }
         return bytes

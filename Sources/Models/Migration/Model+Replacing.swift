@@ -10,6 +10,7 @@ extension Model {
             guard let old = source(of: entity, in: stored) else { return entity }
             sources.insert(old.name)
             try requireSameSuperentity(entity, old, stored)
+            try requireOneSource(of: entity, old, stored)
             try requireNoExchange(of: entity, old, stored)
             return try entity.replacing(old)
         }
@@ -31,6 +32,16 @@ extension Model {
             "it is \(place(old.superentity)) in the store, and \(place(entity.superentity)) in the model")
     }
 
+    /// Throws `ModelError.invalid` if an entity is renamed from one that would go, but the store has its own name, too.
+    private func requireOneSource(of entity: Entity, _ old: Entity, _ stored: Model) throws {
+        guard let former = entity.renamedFrom, former != entity.name, old.name == entity.name,
+            stored.entity(named: former) != nil, self.entity(named: former) == nil,
+            !old.stored.formerNames.contains(former)
+        else { return }
+        throw ModelError.invalid(
+            "\(entity.name) is renamed from \(former), but the store has both: remove \(entity.name) first")
+    }
+
     /// Throws `ModelError.invalid` if two entities, or two properties of an entity, are renamed from each other, because
     /// nothing tells whether they have exchanged their names already; unless the store has known them so from the first.
     private func requireNoExchange(of entity: Entity, _ old: Entity, _ stored: Model) throws {
@@ -42,13 +53,6 @@ extension Model {
             }
             throw ModelError.invalid(
                 "\(name) and \(former) are renamed from each other: rename one of them to a third name first")
-        }
-        if let former = entity.renamedFrom, former != entity.name, old.name == entity.name,
-            stored.entity(named: former) != nil, self.entity(named: former) == nil,
-            !old.stored.formerNames.contains(former)
-        {
-            throw ModelError.invalid(
-                "\(entity.name) is renamed from \(former), but the store has both: remove \(entity.name) first")
         }
         try require(
             entity.name, entity.renamedFrom, entities.map { ($0.name, $0.renamedFrom) },

@@ -77,8 +77,8 @@ extension FollowPreparation {
         )
     }
 
-    /// Refuses conditions with functions that aren't IMMUTABLE, such as those of the time or of chance, because no
-    /// trigger fires when the outcome changes. PostgreSQL refuses such conditions for an index, so this creates an
+    /// Refuses conditions whose functions aren't IMMUTABLE, such as `now()` and `random()`, because no trigger fires when
+    /// their results change. PostgreSQL refuses such conditions for an index, so this creates an
     /// index with the condition on an empty temporary table, and rolls back. If the role may not create the table, or
     /// the session may only read, only warns. Publications check their conditions themselves.
     static func requireLasting(

@@ -39,9 +39,9 @@ extension Follower {
         source.tables[index].omittedRows[row.key] = FollowedSource.OmittedRow(column: row.column, reason: row.reason)
     }
 
-    /// Forgets that a row was left out.
-    func keep(_ key: String, of index: Int) {
-        if !source.tables[index].omittedRows.isEmpty { source.tables[index].omittedRows[key] = nil }
+    /// Forgets that a row was left out. The key is made only if rows of the table are left out.
+    func keep(_ key: @autoclosure () -> String, of index: Int) {
+        if !source.tables[index].omittedRows.isEmpty { source.tables[index].omittedRows[key()] = nil }
     }
 
     /// Throws `SourceError` if rows are left out, for a job that ends when the store is current.
