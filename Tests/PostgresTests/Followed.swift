@@ -56,6 +56,7 @@ struct Followed {
             case .transaction(_, let counts, _):
                 events.append("+\(counts.inserted) ~\(counts.updated) -\(counts.deleted)")
             case .warning(let text): events.append("warning: \(text)")
+            case .failed(let error): events.append("failed: \(error)")
             }
         }
         try follower.run()

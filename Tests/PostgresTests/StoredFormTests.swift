@@ -96,14 +96,14 @@ import Testing
         do {
             let container = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: Model(entities: []))
             let writer = try KeyedRowWriter(in: container, author: "test", changesRecords: false)
-            try writer.setFollowedSource(source)
+            try writer.setFollowedSource(source, named: source.name)
             try writer.commit()
         }
         let container = try PersistentContainer(at: URL(fileURLWithPath: folder.path))
         #expect(try container.followedSource(as: FollowedSource.self) == source)
         let information = try container.information()
-        #expect(information.source?.tables.map(\.isCopied) == [false, false, false, false, false, true])
-        #expect(information.source?.isConsistent == false)
+        #expect(information.sources.first?.tables.map(\.isCopied) == [false, false, false, false, false, true])
+        #expect(information.sources.first?.isConsistent == false)
     }
 }
 

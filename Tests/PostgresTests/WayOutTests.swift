@@ -119,7 +119,7 @@ import Testing
             let writer = try KeyedRowWriter(in: container, author: "test")
             var source = try #require(try container.followedSource(as: FollowedSource.self))
             source.tables[0].copy = .due(.again, after: LogPosition("FFFF/0"))
-            try writer.setFollowedSource(source)
+            try writer.setFollowedSource(source, named: source.name)
             try writer.commit()
         }
         #expect(refusal(followed).contains("before this store (FFFF/0)"))

@@ -6,12 +6,16 @@ internal import FetchIndexRecords
 /// The part of a followed source's description that is shown to users. The module that follows the source stores the
 /// description as JSON, with further properties that a restart needs.
 struct SourceFacts: Decodable {
+    /// The attribute that contains the source's name.
+    struct Shard: Decodable { let attribute: String }
+
     struct Table {
         let schema: String
         let name: String
         let entity: String
         /// The columns whose values together identify rows, separated by commas.
         let key: String
+        let shard: Shard?
         let condition: String?
         let isCopied: Bool
         /// Why rows are left out, because they have values that cannot be stored.
@@ -39,6 +43,7 @@ extension SourceFacts.Table: Decodable {
         case entity
         case key
         case keys
+        case shard
         case condition
         case isCopied
         case omittedRows
@@ -52,6 +57,7 @@ extension SourceFacts.Table: Decodable {
         // A key of several columns has a member of its own, so that older programs refuse it.
         let keys = try members.decodeIfPresent([String].self, forKey: .keys)
         key = try keys?.joined(separator: ",") ?? members.decode(String.self, forKey: .key)
+        shard = try members.decodeIfPresent(SourceFacts.Shard.self, forKey: .shard)
         condition = try members.decodeIfPresent(String.self, forKey: .condition)
         isCopied = try members.decode(Bool.self, forKey: .isCopied)
         let omitted = try members.decodeIfPresent([String: OmittedRow].self, forKey: .omittedRows) ?? [:]
@@ -60,13 +66,15 @@ extension SourceFacts.Table: Decodable {
 }
 
 extension StoreReader {
-    /// Reads the description of the followed source; nil if the store doesn't follow one. Throws `corrupted`.
-    func sourceFacts() throws -> SourceFacts? { try followedSource(as: SourceFacts.self) }
+    /// The names of the followed sources, in alphabetical order.
+    func sourceNames() throws -> [String] {
+        try parts(of: .source).map { $0.isEmpty ? SourceName.main : $0 }.sorted()
+    }
 
-    /// Reads the description of the followed source, or a part of it; nil if the store doesn't follow one. Throws
+    /// Reads the description of a followed source, or a part of it; nil if the store doesn't follow the source. Throws
     /// `corrupted`.
-    func followedSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
-        guard let bytes = try attachment(.source) else { return nil }
+    func followedSource<Source: Decodable>(named name: String, as type: Source.Type) throws -> Source? {
+        guard let bytes = try attachment(.source, of: SourceName.part(name)) else { return nil }
         var reader = ByteReader(bytes.span.bytes, "the description of the source")
         let text = try reader.text()
         do { return try JSONDecoder().decode(type, from: Data(text.utf8)) } catch {

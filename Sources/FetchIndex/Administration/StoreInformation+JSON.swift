@@ -7,7 +7,7 @@ extension StoreInformation: Encodable {
             "freeBytes": freeBytes,
             "tables": tables, "entities": entities, "log": log, "bookmarks": bookmarks,
             "timeZones": timeZones, "caches": caches,
-            "source": source, "readers": readers,
+            "sources": sources, "readers": readers,
         ])
     }
 }
@@ -50,7 +50,8 @@ extension StoreInformation.Reader: Encodable {
 extension StoreInformation.Source: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "address": address, "slot": slot, "tables": tables, "position": position, "isConsistent": isConsistent,
+            "name": name, "address": address, "slot": slot, "tables": tables, "position": position,
+            "isConsistent": isConsistent,
             "committed": committed, "state": state, "isRunning": isRunning, "process": process, "age": age,
             "lagBytes": lagBytes, "lagSeconds": lagSeconds, "silence": silence,
             "greatestLagSeconds": greatestLagSeconds,
@@ -62,7 +63,7 @@ extension StoreInformation.Source: Encodable {
 extension StoreInformation.Source.Table: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "name": name, "entity": entity, "key": key, "condition": condition, "isCopied": isCopied,
+            "name": name, "entity": entity, "key": key, "shard": shard, "condition": condition, "isCopied": isCopied,
             "omittedRows": omittedRows,
         ])
     }

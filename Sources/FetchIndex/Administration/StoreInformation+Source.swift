@@ -1,11 +1,15 @@
 internal import FetchIndexRecords
 
 extension PersistentContainer {
-    /// The source that the store follows; nil if it doesn't follow one.
-    func source(in snapshot: Snapshot) throws -> StoreInformation.Source? {
-        guard let source = try snapshot.sourceFacts() else { return nil }
-        let position = try snapshot.sourcePosition()
-        let status = store.sourceStatus
+    /// The sources that the store follows.
+    func sources(in snapshot: Snapshot) throws -> [StoreInformation.Source] {
+        try snapshot.sourceNames().compactMap { try source($0, in: snapshot) }
+    }
+
+    private func source(_ name: String, in snapshot: Snapshot) throws -> StoreInformation.Source? {
+        guard let source = try snapshot.followedSource(named: name, as: SourceFacts.self) else { return nil }
+        let position = try snapshot.sourcePosition(named: name)
+        let status = store.sourceStatus(named: name)
         let committed = position?.time ?? 0
         let isRunning = Store.isFollowing(at: store.path)
         let age = status.map { max(0, currentTime() - $0.time) }
@@ -14,11 +18,11 @@ extension PersistentContainer {
         // At the time of the report, the store was this far behind what the source had when it was last heard from.
         let delay = status?.lagSeconds.flatMap { lag in silence.map { lag + $0 } }
         return StoreInformation.Source(
-            address: source.address, slot: source.way == "stream" ? source.slot : nil,
+            name: name, address: source.address, slot: source.way == "stream" ? source.slot : nil,
             tables: source.tables.map {
                 StoreInformation.Source.Table(
-                    name: "\($0.schema).\($0.name)", entity: $0.entity, key: $0.key, condition: $0.condition,
-                    isCopied: $0.isCopied, omittedRows: $0.omittedRows)
+                    name: "\($0.schema).\($0.name)", entity: $0.entity, key: $0.key, shard: $0.shard?.attribute,
+                    condition: $0.condition, isCopied: $0.isCopied, omittedRows: $0.omittedRows)
             },
             position: position?.text, isConsistent: source.isConsistent, committed: committed > 0 ? committed : nil,
             state: status?.state.rawValue, isRunning: isRunning, process: status?.process, age: age,

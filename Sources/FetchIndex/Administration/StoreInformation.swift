@@ -79,13 +79,15 @@ public struct StoreInformation: Sendable {
         public let pinnedBytes: Int
     }
 
-    /// The source database that the store follows.
+    /// A source database that the store follows.
     public struct Source: Sendable {
         public struct Table: Sendable {
             public let name: String
             public let entity: String
             /// The columns whose values together identify rows, separated by commas.
             public let key: String
+            /// The attribute that contains the source's name, in an entity that several sources fill; otherwise nil.
+            public let shard: String?
             /// The condition that selects the followed rows; nil if all are followed.
             public let condition: String?
             public let isCopied: Bool
@@ -93,6 +95,8 @@ public struct StoreInformation: Sendable {
             public let omittedRows: [String]
         }
 
+        /// The name that the user gave to the source; otherwise `main`.
+        public let name: String
         public let address: String
         /// The replication slot; nil if the store reads a change table.
         public let slot: String?
@@ -160,8 +164,8 @@ public struct StoreInformation: Sendable {
     public let timeZones: TimeZones
     /// The names of the caches, including the caches of indexes.
     public let caches: [String]
-    /// The followed source; nil if the store doesn't follow a source.
-    public let source: Source?
+    /// The followed sources, by name.
+    public let sources: [Source]
     public let readers: [Reader]
 }
 
@@ -199,7 +203,7 @@ extension PersistentContainer {
                 // `check` reports a damaged list.
                 bookmarks: (try? Bookmark.all(in: snapshot)) ?? [],
                 timeZones: try StoreInformation.TimeZones(.ofProcess), caches: try CacheDirectory.names(in: snapshot),
-                source: try source(in: snapshot),
+                sources: try sources(in: snapshot),
                 readers: environment.readers.map(StoreInformation.Reader.init))
         }
     }

@@ -29,7 +29,7 @@ extension Follower {
         source.mark = try sourceMark()
         position = SourcePosition(
             text: try connection.value("SELECT pg_catalog.pg_current_snapshot()") ?? "", time: 0)
-        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
+        try commit(beginWriting(changesRecords: false))
     }
 
     /// Reads changes until it is interrupted or, if `endsWhenCurrent` is set, until the store has caught up.
@@ -121,7 +121,7 @@ extension Follower {
         }
         // The writer takes the store's lock before the source's tables are locked: if another process holds the store's
         // lock, the source isn't blocked meanwhile.
-        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
+        let writer = try beginWriting()
         guard let changes = try readChanges() else { return .later }
         guard changes.shape == columns.shape else {
             try changes.finish()
@@ -156,7 +156,7 @@ extension Follower {
     }
 
     private func write(_ changes: ChangeReader, _ writer: KeyedRowWriter, _ columns: KnownColumns) throws {
-        try writer.beginNextCommit(author: "postgres \(changes.snapshot)")
+        try writer.beginNextCommit(author: author(changes.snapshot))
         do {
             for index in source.copyOrder {
                 if let noted = changes.noted[source.tables[index].number] {
@@ -188,7 +188,7 @@ extension Follower {
         }
         // The first columns are the changed key, and have no names.
         let names = types.map { _ in "" } + table.columns.map(\.name)
-        var reader = try RowReader(table, names, of: source, replaced, in: writer.model)
+        var reader = try RowReader(table, names, of: source, besides: others, replaced, in: writer.model)
         var seen = SeenObjects()
         var row = CopiedRow()
         if isEmptied { source.tables[index].omittedRows = [:] }

@@ -28,6 +28,12 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case storeAsText(column: String)
     /// Change the value in the source, choose a rule for such values, or store the columns as text.
     case changeValue(entity: String, columns: [String])
+    /// Say that an attribute contains the source's name, and whether it is in the key.
+    case nameShard(attribute: String, isInKey: Bool)
+    /// Delete the row in all sources but one.
+    case deleteInOneSource
+    /// Say which of the store's sources is meant.
+    case nameOneSource
     /// Make the change table and its triggers in the source.
     case makeChangeTable
 
@@ -52,6 +58,9 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .storeAsText: "the column can be stored as text"
         case .changeValue:
             "it can be changed in the source, stored as null or as the nearest value, or the column can be stored as text"
+        case .nameShard(let attribute, _): "its attribute \(attribute) must contain the source's name"
+        case .deleteInOneSource: "the row must be deleted in all sources but one"
+        case .nameOneSource: "one of the sources must be named"
         case .makeChangeTable: "the source needs the change table and its triggers"
         }
     }

@@ -41,7 +41,9 @@ extension Follower {
         if table.copy.key == nil { source.tables[index].omittedRows = [:] }
         let copy = TableCopy(
             container: container, connection: connection, source: source, table: table,
-            rangeLength: options.rangeLength, threads: options.threads, waiting: waiting, replaced: replaced)
+            rangeLength: options.rangeLength, threads: options.threads, author: author("copy"), others: others,
+            group: group,
+            replaced: replaced)
         try copy.run(
             seen: { number in
                 rowCount += 1
@@ -85,6 +87,7 @@ extension Follower {
             try writer.deleteAll(of: reader.table) { !seen.contains($0) }
         }
         source.tables[index].copy = .copied
+        hasUnlinkedCopies = true
         source.consistentFrom = end
     }
 }

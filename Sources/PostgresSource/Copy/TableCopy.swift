@@ -17,13 +17,17 @@ struct TableCopy {
     let table: FollowedSource.Table
     let rangeLength: Int
     let threads: Int
-    let waiting: WaitingRows
+    let author: String
+    let others: OtherSources
+    let group: FollowerGroup
     let replaced: ReplacedValues
 
     private struct Batch {
         var rows = RowBatch()
         /// Rows that can't be stored.
         var omitted: [UnstorableRow] = []
+        /// For each row, the error if an object of another source has the row's key; empty if there can be none.
+        var held: [UnstorableRow] = []
         /// The last key of a full range, if the batch ends it.
         var endOfRange: [String]?
         var isLast = false
@@ -61,19 +65,23 @@ struct TableCopy {
     ) throws {
         let state = try container.pinnedState()
         let version = state.modelVersion
-        let reader = try RowReader(table, table.columns.map(\.name), of: source, replaced, in: state.model)
+        let reader = try RowReader(
+            table, table.columns.map(\.name), of: source, besides: others, replaced, in: state.model)
         let kept = reader.keptSlots([])
         var open: KeyedRowWriter?
         try Threads.pipe(threads, capacity: 2) { deliver in
             try produce(reader, deliver)
         } consume: { (batch: Batch) in
-            let writer = try open ?? KeyedRowWriter(in: container, author: "postgres copy", waiting: waiting)
+            if open == nil { group.yieldWriter() }
+            let writer = try open ?? group.writer(in: container, author: author, changesRecords: true)
             open = writer
             guard writer.modelVersion == version else {
                 throw SourceError(.connection, "another process has changed the model while \(table.title) was copied")
             }
-            try writer.put(batch.rows, keeping: kept, reader.table, done: seen)
-            for row in batch.omitted { try omit(row) }
+            var omitted = batch.omitted
+            try writer.put(
+                batch.rows, keeping: kept, reader.table, held: { omitted.append(batch.held[$0]) }, done: seen)
+            for row in omitted { try omit(row) }
             guard batch.endOfRange != nil || batch.isLast else { return }
             open = nil
             try commit(writer, batch.endOfRange, batch.isLast)
@@ -100,6 +108,7 @@ struct TableCopy {
         var batch = Batch()
         var row = CopiedRow()
         var count = 0
+        let mayBeHeld = table.shard.map { !$0.isInKey } ?? false
         try connection.copyOut(Self.command(table, after: key, limit: rangeLength)) { bytes in
             if batch.rows.isFull {
                 try batch.rows.sortKeys(of: reader.table)
@@ -111,7 +120,10 @@ struct TableCopy {
             try reader.requireWidth(row.fields)
             count += 1
             try row.bytes.withUnsafeBytes { bytes in
-                do { try reader.append(row.fields, bytes, to: &batch.rows) } catch let row as UnstorableRow {
+                do {
+                    try reader.append(row.fields, bytes, to: &batch.rows)
+                    if mayBeHeld { batch.held.append(reader.heldRow(row.fields, bytes)) }
+                } catch let row as UnstorableRow {
                     batch.omitted.append(row)
                 }
                 if count == rangeLength {

@@ -52,14 +52,24 @@ package enum UnstorableRule: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// Thrown for a row with a value that cannot be stored, and that isn't in the key.
+/// Thrown for a row with a value that cannot be stored, and that isn't in the key, and for a row whose key another
+/// source has.
 struct UnstorableRow: Error {
     /// The key as the texts of its columns, joined by `separator`.
     let key: String
     let reason: String
     let column: String
+    /// Whether the row waits until another source no longer has its key.
+    var isHeld = false
 
-    static func key(_ texts: [String]) -> String { texts.joined(separator: "\u{1F}") }
+    private static let separator: Character = "\u{1F}"
+
+    static func key(_ texts: [String]) -> String { texts.joined(separator: String(separator)) }
+
+    /// The texts that a key consists of.
+    static func texts(of key: String) -> [String] {
+        key.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
+    }
 }
 
 /// The values that were replaced by an `UnstorableRule`: the first one of each column. Any thread may note them.

@@ -2,6 +2,8 @@ package import FetchIndex
 
 /// The tables to follow, and the way to do it.
 package struct FollowOptions: Sendable {
+    /// The name of the source that the options are for; if nil, the store's only source.
+    package var name: String?
     /// The source's address, a URI or a list of libpq's parameters; if nil, the stored one.
     package var address: String?
     /// Whether the store's source has moved to the given address. Otherwise, another address than the stored one is refused.
@@ -35,6 +37,8 @@ package struct FollowOptions: Sendable {
     package var rangeLength = TableCopy.rangeLength
     /// After this many seconds in which the source has sent nothing of its log, although there is more, that is told.
     package var stallSeconds = 30.0
+    /// After this many seconds, a source that can't be followed is tried again, while the store follows others.
+    package var retrySeconds = 60.0
     /// A group of transactions takes no further one once it has this many messages.
     package var groupLength = ChangeStream.groupLength
 
@@ -55,4 +59,6 @@ package enum FollowEvent: Sendable {
     /// change table, since the first of their transactions began.
     case transaction(String, BatchWriter.Counts, lag: Double)
     case warning(String)
+    /// The source can't be followed now. The store's other sources are followed on.
+    case failed(any Error)
 }

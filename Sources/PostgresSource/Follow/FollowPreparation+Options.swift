@@ -9,17 +9,19 @@ extension FollowPreparation {
         _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions,
         _ report: (FollowEvent) -> Void
     ) throws -> Bool {
-        guard try container.sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
+        guard try container.sourcePosition(named: source.name) == nil, options.address != nil, !options.tables.isEmpty,
             !source.tables.contains(where: \.copy.hasBegun)
         else { return false }
-        for table in source.tables where try container.model().entity(named: table.entity) != nil {
+        let others = try OtherSources(than: source.name, in: container)
+        for table in source.tables
+        where try others.tables(of: table.entity).isEmpty && container.model().entity(named: table.entity) != nil {
             _ = try? container.dropEmptyEntity(named: table.entity)
         }
         do { try Follower.dropOwned(of: source) } catch let error as SourceError {
             report(.warning("\(error); the slot \(source.slot) of an earlier attempt may be left in \(source.address)"))
         }
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
-        try writer.endFollowing()
+        try writer.endFollowing(source.name)
         try writer.commit()
         return true
     }
@@ -51,14 +53,19 @@ extension FollowPreparation {
                 SourceError(.usage, "the store follows \(table.title)=\(table.entity), and \(what)", remedy: .end)
             }
             if choice.entity != table.entity { throw refuse("the entity of \(choice.title) cannot change") }
+            if let shard = choice.shard, shard != table.shard {
+                throw refuse("the attribute for the source's name cannot change")
+            }
             if let key = choice.key, stored.way == .changeTable, Set(key) != Set(table.key) {
                 throw refuse("the triggers of \(choice.title) note its key \(table.keyTitle)")
             }
         }
     }
 
-    static func requireEntities(of options: FollowOptions, in opened: PersistentContainer?) throws {
-        let followed = try opened?.followedSource(as: FollowedSource.self)?.tables.map(\.entity) ?? []
+    static func requireEntities(
+        of options: FollowOptions, named name: String, in opened: PersistentContainer?
+    ) throws {
+        let followed = try opened?.followedSource(named: name, as: FollowedSource.self)?.tables.map(\.entity) ?? []
         let known = Set(options.tables.map(\.entity) + followed + [""])
         if let name = options.unstorable.keys.sorted().first(where: { !known.contains($0) }) {
             throw SourceError(.usage, "no table is followed as the entity \"\(name)\"")

@@ -24,17 +24,18 @@ struct FollowPreparation {
                 .usage, "\(slot) is not a valid name of a slot: names have 1 to 63 characters of a to z, 0 to 9 and _")
         }
         let opened = try Self.opened(path)
-        try Self.requireEntities(of: options, in: opened)
+        let name = try Self.name(options.name, in: opened)
+        try Self.requireEntities(of: options, named: name, in: opened)
         for name in options.caches {
             guard let opened else { throw StoreError.unknownCache(name) }
             if try opened.pinnedState().request(ofCache: name) == nil { throw try opened.unknownCache(name) }
         }
-        if let opened, let stored = try opened.followedSource(as: FollowedSource.self),
+        if let opened, let stored = try opened.followedSource(named: name, as: FollowedSource.self),
             try !Self.isAbandoned(stored, opened, options, report)
         {
             try self.init(continuing: stored, in: opened, options, isInterrupted, report)
         } else {
-            self = try Self.start(at: path, options, isInterrupted, report)
+            self = try Self.start(at: path, name, opened, options, isInterrupted, report)
         }
         report(.connected(source.address))
         if source.way == .stream, (try? connection.value("SHOW max_slot_wal_keep_size")) == "-1" {
@@ -71,30 +72,32 @@ struct FollowPreparation {
                 let time = Date().timeIntervalSince1970
                 container.setSourceStatus(
                     SourceStatus(
-                        time: time, process: Int(getpid()), state: .disconnected, reason: error.description))
+                        time: time, process: Int(getpid()), state: .disconnected, reason: error.description),
+                    named: stored.name)
             }
         }
         (self.container, source) = (container, stored)
     }
 
-    /// Prepares a store that follows nothing yet, or whose first attempt was abandoned. If the connection is lost, or a
+    /// Prepares to follow a source that the store doesn't follow yet, or whose first attempt was abandoned. If the connection is lost, or a
     /// table is locked, waits and tries again, unless `endsWhenCurrent` is set. An address that can't be connected to at
     /// first may be wrong, so that isn't tried again.
     private static func start(
-        at path: String, _ options: FollowOptions, _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
+        at path: String, _ name: String, _ opened: PersistentContainer?, _ options: FollowOptions,
+        _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
     ) throws -> FollowPreparation {
+        let isFirst = try opened?.followedSources(as: FollowedSource.self).isEmpty ?? true
+        let nothing = isFirst ? "the store follows nothing yet" : "the store does not follow a source \(name) yet"
         guard let address = options.address, !options.tables.isEmpty else {
-            throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
+            throw SourceError(.usage, nothing, remedy: .nameSource)
         }
-        if let name = options.droppedTables.first {
-            throw SourceError(.usage, "the store follows nothing yet, also not \(name)")
-        }
+        if let table = options.droppedTables.first { throw SourceError(.usage, "\(nothing), also not \(table)") }
         var connection = try Connection(address)
         var recovery = Recovery(copiesAgain: false)
         while true {
-            do { return try FollowPreparation(startingAt: path, address, connection, options, report) } catch let error
-                as SourceError where error.kind == .connection && !options.endsWhenCurrent
-            {
+            do {
+                return try FollowPreparation(startingAt: path, name, opened, address, connection, options, report)
+            } catch let error as SourceError where error.kind == .connection && !options.endsWhenCurrent {
                 report(recovery.warning(of: error))
                 try recovery.wait(isInterrupted)
                 connection = try recovery.connect(to: address, isInterrupted) { report($1.warning(of: $0)) }
@@ -105,8 +108,8 @@ struct FollowPreparation {
     /// Checks the source and its tables, then opens the store, or creates it, and adds the tables' entities. The
     /// follower's first commit stores which tables the store follows.
     private init(
-        startingAt path: String, _ address: String, _ connection: Connection, _ options: FollowOptions,
-        _ report: (FollowEvent) -> Void
+        startingAt path: String, _ name: String, _ opened: PersistentContainer?, _ address: String,
+        _ connection: Connection, _ options: FollowOptions, _ report: (FollowEvent) -> Void
     ) throws {
         let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
         let system = try Self.checkServer(connection, address, way, is: nil)
@@ -121,22 +124,54 @@ struct FollowPreparation {
         } else {
             try Self.requireLasting(tables, connection, report)
         }
-        let (followed, entities) = try SourceTable.followed(tables)
+        let others = try opened.map { try OtherSources(than: name, in: $0) } ?? OtherSources()
+        let model = try opened?.model() ?? Model(entities: [])
+        var plan = try EntityPlan(tables, in: model, besides: others)
         let makesPublication = way == .stream && options.publication == nil
         try SourceRights(connection).require(tables, makesPublication: makesPublication)
-        let container = try Self.open(path, entities)
+        let container = try Self.open(path, plan, model)
+        try plan.requireCopies(of: name, in: container)
         let identifier = container.storeIdentifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
-        let name = "fetchindex_\(identifier ?? "store")"
+        let own = "fetchindex_\(identifier ?? "store")" + (name == SourceName.main ? "" : "_\(name)")
         source = FollowedSource(
-            way, address: address, systemIdentifier: system, slot: options.slot ?? name,
-            publication: options.publication ?? name, ownsSlot: options.slot == nil,
-            ownsPublication: options.publication == nil, tables: followed)
+            way, named: name, address: address, systemIdentifier: system, slot: options.slot ?? own,
+            publication: options.publication ?? own, ownsSlot: options.slot == nil,
+            ownsPublication: options.publication == nil, tables: plan.tables)
         (self.container, self.connection) = (container, connection)
     }
 
-    private static func isSlotName(_ name: String) -> Bool {
+    private static func isSlotName(_ name: String, atMost length: Int = 63) -> Bool {
         let allowed = "abcdefghijklmnopqrstuvwxyz0123456789_"
-        return !name.isEmpty && name.utf8.count <= 63 && name.allSatisfy { allowed.contains($0) }
+        return !name.isEmpty && name.utf8.count <= length && name.allSatisfy { allowed.contains($0) }
+    }
+
+    /// The longest name of a source, which is a part of its slot's name.
+    private static let longestName = 40
+
+    /// Returns the name of the source that options are for: the given name or, without one, that of the only source. Throws
+    /// `SourceError`.
+    static func name(_ given: String?, in container: PersistentContainer?) throws -> String {
+        if let given {
+            guard isSlotName(given, atMost: longestName) else {
+                throw SourceError(
+                    .usage,
+                    "\(given) is not a valid name of a source: names have 1 to 40 characters of a to z, 0 to 9 and _")
+            }
+            return given
+        }
+        let known = try container?.followedSources(as: FollowedSource.self).map(\.name) ?? []
+        if known.count <= 1 { return known.first ?? SourceName.main }
+        throw SourceError(
+            .usage, "the store follows several sources: \(known.joined(separator: ", "))", remedy: .nameOneSource)
+    }
+
+    /// Returns a source that the store follows; if `name` is nil, the only one. Throws `SourceError`.
+    static func source(named name: String?, in container: PersistentContainer) throws -> FollowedSource {
+        let name = try Self.name(name, in: container)
+        if let source = try container.followedSource(named: name, as: FollowedSource.self) { return source }
+        let known = try container.followedSources(as: FollowedSource.self).map(\.name).joined(separator: ", ")
+        throw SourceError(
+            .usage, known.isEmpty ? "the store follows nothing" : "the store follows \(known), not \(name)")
     }
 
     /// Opens a store; returns nil if it doesn't exist yet.
@@ -202,13 +237,17 @@ struct FollowPreparation {
 
     // MARK: The store
 
-    /// Opens the store, or creates it, and adds the tables' entities, which must be empty.
-    private static func open(_ path: String, _ entities: [Entity]) throws -> PersistentContainer {
-        guard Set(entities.map(\.name)).count == entities.count else {
+    /// Opens the store, or creates it, and adds the tables' entities, which must be empty unless they are shared.
+    private static func open(_ path: String, _ plan: EntityPlan, _ model: Model) throws -> PersistentContainer {
+        guard Set(plan.tables.map(\.entity)).count == plan.tables.count else {
             throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
         }
-        let container = try PersistentContainer(storeAt: path, model: Model(entities: entities), creates: true)
-        for entity in entities { try requireEmpty(entity.name, in: container) }
+        let kept = model.entities.filter { entity in !plan.entities.contains { $0.name == entity.name } }
+        let container = try PersistentContainer(
+            storeAt: path, model: Model(entities: kept + plan.entities, requests: model.requests), creates: true)
+        for table in plan.tables where !plan.shared.contains(table.entity) {
+            try requireEmpty(table.entity, in: container)
+        }
         return container
     }
 

@@ -81,7 +81,7 @@ struct FollowStatus {
         }
         (status.slotState, status.retainedBytes) = slot
         status.reason = reason
-        container.setSourceStatus(status)
+        container.setSourceStatus(status, named: follower.name)
         (lastWritten, lastState) = (now, state)
     }
 

@@ -9,6 +9,10 @@ extension Follower {
         try checkMark()
         if case .streaming(let session) = phase { try notePending(session) } else { try adoptChanges() }
         try storeDescription()
+        if phase.isFollowing {
+            try takeFreedRows()
+            if group.takeFinding() { try findWaitingRows() }
+        }
     }
 
     /// Adopts changed tables immediately, because a change table gives only current rows, never older ones.

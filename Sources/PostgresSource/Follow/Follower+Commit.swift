@@ -8,12 +8,17 @@ extension Follower {
     func commit(_ writer: KeyedRowWriter, then done: () -> Void = {}) throws {
         let becomesConsistent = isPastCopies && !source.isConsistent && source.isCopied
         if becomesConsistent {
-            try linkAll(writer)
+            // Objects of other sources may have foreign keys that name copied rows.
+            try linkAll(writer, ofAllSources: hasUnlinkedCopies)
+            hasUnlinkedCopies = false
             source.consistentFrom = nil
         }
-        if phase.isFollowing { source.hasWaitingRows = !waiting.isEmpty }
-        if stored.source != source { try writer.setFollowedSource(source) }
-        if let position { try writer.setSourcePosition(position) }
+        if phase.isFollowing { source.hasWaitingRows = !group.waiting.isEmpty }
+        if stored.source != source {
+            try writer.setFollowedSource(source, named: name)
+            group.noteDescription()
+        }
+        if let position { try writer.setSourcePosition(position, named: name) }
         try writer.commit(keeping: options.caches)
         stored = Stored(source: source, position: reached ?? LogPosition(0))
         done()
@@ -40,7 +45,7 @@ extension Follower {
             // The position has reached the end of the copies already. Unless another copy is due, storing it makes the
             // store consistent.
             try storePosition()
-        } else if source.hasWaitingRows {
+        } else if source.hasWaitingRows || group.takeFinding() {
             try findWaitingRows()
         }
     }
@@ -54,22 +59,10 @@ extension Follower {
 
     /// Stores the position, and the description of the source if it changed, without applying changes of the source.
     func storePosition() throws {
-        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false, waiting: waiting))
+        try commit(beginWriting(changesRecords: false))
     }
 
     func storeDescription() throws { if stored.source != source { try storePosition() } }
-
-    private func findWaitingRows() throws {
-        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
-        try linkAll(writer)
-        try commit(writer)
-    }
-
-    private func linkAll(_ writer: KeyedRowWriter) throws {
-        for table in source.tables where !table.references.isEmpty {
-            try writer.linkAll(reader(of: table, in: writer.model).table)
-        }
-    }
 
     /// Links the rows of a commit to the rows that their foreign keys name, and waiting rows to the rows of the commit.
     /// `known` are tables whose readers exist already.
@@ -78,10 +71,7 @@ extension Follower {
         let model = writer.model
         try writer.linkLater { number in
             if let table = tables[number] { return table }
-            guard let followed = source.tables.first(where: { $0.entity == model.entities[number].name }) else {
-                return nil
-            }
-            let table = try reader(of: followed, in: model).table
+            let table = try rowTable(of: model.entities[number].name, in: model)
             tables[number] = table
             return table
         }
@@ -89,6 +79,6 @@ extension Follower {
 
     /// Returns a reader for rows that have exactly the followed columns of a table.
     func reader(of table: FollowedSource.Table, in model: Model) throws -> RowReader {
-        try RowReader(table, table.columns.map(\.name), of: source, replaced, in: model)
+        try RowReader(table, table.columns.map(\.name), of: source, besides: others, replaced, in: model)
     }
 }

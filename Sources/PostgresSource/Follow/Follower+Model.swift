@@ -41,7 +41,7 @@ extension Follower {
     /// Checks that a table exists and can still be followed. Throws `SourceError`.
     func requireTable(_ index: Int) throws {
         guard let change = try change(of: index) else { return }
-        _ = try EntityChange(change, of: source.tables[index], in: container.model())
+        _ = try EntityChange(change, of: source.tables[index], besides: others, in: container.model())
     }
 
     // MARK: Steps
@@ -52,7 +52,8 @@ extension Follower {
         let remembered = try RememberedTable(stored, filter: filter(of: stored), connection)
         return try TableChange(
             from: remembered, to: present(remembered), streamed: streamed,
-            rewritesAreSilent: source.way == .stream && !source.ownsPublication)
+            rewritesAreSilent: source.way == .stream && !source.ownsPublication,
+            isShared: !others.tables(of: stored.entity).isEmpty)
     }
 
     /// Reads a remembered table from the catalogue, and checks that its condition is still valid.
@@ -84,9 +85,13 @@ extension Follower {
 
     /// Migrates the entity of a changed table, and takes the table's new description into `source`.
     func adopt(_ change: TableChange, _ index: Int) throws {
-        let model = try container.model()
-        let migrated = try EntityChange(change, of: source.tables[index], in: model)
-        try container.migrate(to: model.replacing([migrated.entity]))
+        let migrated = try group.changingModel {
+            try readOthers()
+            let model = try container.model()
+            let migrated = try EntityChange(change, of: source.tables[index], besides: others, in: model)
+            try container.migrate(to: model.replacing([migrated.entity]))
+            return migrated
+        }
         source.tables[index] = try adopted(change, migrated, index)
     }
 

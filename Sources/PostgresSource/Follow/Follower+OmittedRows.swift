@@ -1,6 +1,7 @@
 internal import FetchIndex
 
-// Rows with values that cannot be stored. They are left out of the store until they get other values.
+// Rows with values that cannot be stored, or with keys that other sources have. They are left out of the store until
+// they get other values, or until the other sources no longer have the keys.
 extension Follower {
     private static let (mostOmittedRows, mostTold) = (1000, 10)
 
@@ -10,7 +11,8 @@ extension Follower {
         _ writer: KeyedRowWriter
     ) throws {
         do {
-            try writer.insert(reader.row(row, bytes), reader.table)
+            let keyed = try reader.row(row, bytes)
+            try reader.refusingHeldKeys(row, bytes) { try writer.insert(keyed, reader.table) }
             keep(reader.omittedKey(row, bytes), of: index)
         } catch let omitted as UnstorableRow {
             try writer.delete(key: reader.key(row, bytes), reader.table)
@@ -25,18 +27,20 @@ extension Follower {
             guard table.omittedRows.count < Self.mostOmittedRows else {
                 throw SourceError(
                     .refused,
-                    "\(row.reason), and so are values of \(Self.mostOmittedRows) other rows; if the source has changed them since, all "
-                        + "tables must be copied again", remedy: remedy(of: table, row.column))
+                    "\(row.reason), and \(Self.mostOmittedRows) other rows are left out already; if the source has changed them since, "
+                        + "all tables must be copied again", remedy: remedy(of: table, row))
             }
             if table.omittedRows.count < Self.mostTold {
                 let isLast = table.omittedRows.count == Self.mostTold - 1
                 tell(
                     .warning(
-                        "\(row.reason): the row is left out until it has another value"
+                        "\(row.reason): the row is left out until "
+                            + (row.isHeld ? "only this source has it" : "it has another value")
                             + (isLast ? "; further ones are not named here" : "")))
             }
         }
-        source.tables[index].omittedRows[row.key] = FollowedSource.OmittedRow(column: row.column, reason: row.reason)
+        source.tables[index].omittedRows[row.key] = FollowedSource.OmittedRow(
+            column: row.column, reason: row.reason, isHeld: row.isHeld ? true : nil)
     }
 
     /// Forgets that a row was left out. The key is made only if rows of the table are left out.
@@ -46,18 +50,52 @@ extension Follower {
 
     /// Throws `SourceError` if rows are left out, for a job that ends when the store is current.
     func requireAllRows() throws {
-        let omitted = source.tables.flatMap { table in table.omittedRows.values.map { (table, $0.reason) } }
-        guard let (table, reason) = omitted.min(by: { $0.1 < $1.1 }) else { return }
-        let others =
-            omitted.count == 1
-            ? ""
-            : omitted.count == 2
-                ? ", and 1 other row has such a value" : ", and \(omitted.count - 1) other rows have such values"
-        throw SourceError(.refused, reason + others, remedy: remedy(of: table))
+        let omitted = source.tables.flatMap { table in table.omittedRows.map { (table, $0.key, $0.value) } }
+        guard let (table, key, row) = omitted.min(by: { $0.2.reason < $1.2.reason }) else { return }
+        let others = omitted.count - 1
+        let rest =
+            others == 0 ? "" : others == 1 ? ", and 1 other row is left out" : ", and \(others) other rows are left out"
+        throw SourceError(
+            .refused, row.reason + rest,
+            remedy: remedy(
+                of: table,
+                UnstorableRow(key: key, reason: row.reason, column: row.column, isHeld: row.isHeld ?? false)))
     }
 
-    private func remedy(of table: FollowedSource.Table, _ column: String? = nil) -> SourceRemedy {
-        let columns = table.omittedRows.values.map(\.column) + [column].compactMap { $0 } + table.asText
+    private func remedy(of table: FollowedSource.Table, _ row: UnstorableRow) -> SourceRemedy {
+        if row.isHeld { return .deleteInOneSource }
+        let columns = table.omittedRows.values.map(\.column) + [row.column] + table.asText
         return .changeValue(entity: table.entity, columns: Set(columns).sorted())
+    }
+
+    // MARK: Keys of other sources
+
+    /// Writes the rows that waited for their keys, if other sources no longer have these. Returns whether there were any.
+    /// They are read from the source's tables, so they may be newer than the position.
+    @discardableResult func takeFreedRows() throws -> Bool {
+        let isWaiting = source.tables.contains { $0.omittedRows.values.contains { $0.isHeld == true } }
+        guard isWaiting, source.isCopied else { return false }
+        let writer = try beginWriting()
+        var freed: [(index: Int, key: [String])] = []
+        for index in source.tables.indices {
+            let reader = try self.reader(of: source.tables[index], in: writer.model)
+            for (key, row) in source.tables[index].omittedRows where row.isHeld == true {
+                let texts = UnstorableRow.texts(of: key)
+                if let values = reader.key(ofTexts: texts), try !writer.isHeld(values, reader.table) {
+                    freed.append((index, texts))
+                }
+            }
+        }
+        if freed.isEmpty { return false }
+        try waitUntilVisible(atMost: .seconds(1))
+        for (index, key) in freed {
+            source.tables[index].omittedRows[UnstorableRow.key(key)] = nil
+            try read(key, of: index, writer)
+        }
+        try linkLater(writer)
+        if case .reading = phase { phase = .reading(isPastCopies: false) }
+        source.consistentFrom = try source.way == .stream ? endOfLog().description : position?.text
+        try commit(writer)
+        return true
     }
 }

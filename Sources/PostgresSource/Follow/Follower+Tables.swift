@@ -49,6 +49,12 @@ extension Follower {
         for index in source.tables.indices where !changed.contains(where: { $0.isName(of: source.tables[index]) }) {
             try followChanges(ofTable: index)
         }
+        try group.changingModel { try changeTables(new, changed) }
+        try takeOverTables()
+    }
+
+    private func changeTables(_ new: [TableChoice], _ changed: [TableChoice]) throws {
+        try readOthers()
         let model = try container.model()
         let replacements = try changed.compactMap { try replacement(for: $0, in: model) }
         let replaced = model.replacing(replacements.compactMap(\.migrated?.entity))
@@ -57,7 +63,7 @@ extension Follower {
         for replacement in replacements { planned[replacement.index] = replacement.table }
         try requirePublication(of: planned + (addition?.tables ?? []))
         // The model and the description change in one transaction: rows must fit both.
-        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
+        let writer = try beginWriting()
         let cleared = replacements.compactMap(\.migrated).map { ($0.entity.name, $0.cleared) }
         try writer.migrate(
             to: addition?.model ?? replaced, clearing: Dictionary(cleared) { first, _ in first }, author: "postgres")
@@ -77,7 +83,6 @@ extension Follower {
         }
         source.mark = nil
         try commit(writer)
-        try takeOverTables()
     }
 
     /// Gives the publication the followed tables, after they were changed.
@@ -141,7 +146,7 @@ extension Follower {
         if choice.condition != nil { followed.filter = nil }
         if choice.columns != nil { followed.followsNewColumns = false }
         followed.copy.requireCopy()
-        let migrated = try change.map { try EntityChange($0, of: stored, in: model, isChosen: true) }
+        let migrated = try change.map { try EntityChange($0, of: stored, besides: others, in: model, isChosen: true) }
         return Replacement(index: index, table: followed, change: change, migrated: migrated)
     }
 
@@ -180,25 +185,27 @@ extension Follower {
         guard new.count == choices.count, new.isDisjoint(with: source.tables.map(\.entity)) else {
             throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
         }
-        for name in new.sorted() { try requireUnused(name, in: stored) }
         let added = try SourceTable.read(choices, connection, source.way)
         try require(added)
         let known = try source.tables.map { table in
             let remembered = try RememberedTable(table, filter: filter(of: table), connection)
             return try SourceTable(remembered.choice(), connection, source.way)
         }
-        let (followed, entities) = try SourceTable.followed(known + added, relating: new, besides: stored)
-        var tables = Array(followed[known.count...])
+        let plan = try EntityPlan(known + added, relating: new, in: stored, besides: others)
+        for name in new.sorted() where !plan.shared.contains(name) { try requireUnused(name, in: stored) }
+        var tables = Array(plan.tables[known.count...])
         for index in tables.indices {
             let table = tables[index]
             tables[index].unstorable = options.unstorable[table.entity] ?? options.unstorable[""] ?? .error
             // The log may have rows of a table that was followed before, whose deletion wasn't sent.
-            if source.formerTables?.contains(table.number) == true { tables[index].copy.requireCopy() }
+            let isKnown =
+                try source.formerTables?.contains(table.number) == true || container.hasObjects(of: table, name)
+            if isKnown { tables[index].copy.requireCopy() }
         }
         if source.way == .changeTable { _ = try ChangeTable.mark(of: source.tables + tables, connection) }
         return Addition(
-            tables: tables, model: stored.adding(entities, new),
-            references: followed[..<known.count].map { $0.references.filter { new.contains($0.entity) } })
+            tables: tables, model: stored.adding(plan.entities, new),
+            references: plan.tables[..<known.count].map { $0.references.filter { new.contains($0.entity) } })
     }
 
     private func requireUnused(_ name: String, in model: Model) throws {
@@ -220,13 +227,5 @@ extension Model {
             return others.map { $0.isEmpty ? entity : entity.adding($0) } ?? entity
         }
         return Model(entities: kept + given.filter { new.contains($0.name) }, requests: requests)
-    }
-}
-
-extension Entity {
-    fileprivate func adding(_ others: [RelationshipDescription]) -> Entity {
-        Entity(
-            name, attributes, relationships: relationships + others, unique: uniqueAttributes, indexes: indexes,
-            superentity: superentity, isAbstract: isAbstract)
     }
 }

@@ -2,7 +2,7 @@ internal import FetchIndex
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// Keeps entities of a store in step with tables of a PostgreSQL source.
+/// Keeps entities of a store in step with tables of one PostgreSQL source. `Followers` follows all sources of a store.
 ///
 /// The follower creates a slot, or uses a given one, for which the source retains its log (WAL). Then it copies the
 /// tables, and applies the log's changes, starting at the slot's position. A change that a copied row already includes
@@ -19,9 +19,10 @@ package final class Follower {
     let isInterrupted: () -> Bool
     let options: FollowOptions
     let container: PersistentContainer
-    /// The lock that makes this the store's only follower, and keeps `end` from succeeding. It is held until the
-    /// follower is released.
-    private let lock: FolderLock
+    /// The source's name.
+    let name: String
+    /// What the store's followers share.
+    let group: FollowerGroup
 
     // MARK: State
     //
@@ -65,9 +66,10 @@ package final class Follower {
     var stored = Stored()
     /// The connection for commands and copies. A lost connection is replaced.
     var connection: Connection
-    /// Rows whose foreign keys name missing rows. The list isn't stored: after a start or a lost connection, the rows
-    /// are found again if the store says that there were any.
-    var waiting = WaitingRows()
+    /// The store's other sources, as of the newest model that this follower has seen.
+    var others = OtherSources()
+    /// Whether rows were copied whose relationships aren't set yet.
+    var hasUnlinkedCopies = false
     /// Whether the tables that the options add, change and drop were added, changed and dropped.
     private var hasChangedTables = false
     /// Values that were stored as others, and aren't told yet.
@@ -81,29 +83,29 @@ package final class Follower {
     /// Opens the store, or creates it, and connects to the source. If the store already follows a source that can't be
     /// reached, waits for the source, unless `endsWhenCurrent` is set. Throws `SourceError`, `StoreError`, and
     /// `Interrupted` if it is interrupted while it waits.
-    package init(
+    package convenience init(
         storeAt path: String, _ options: FollowOptions, isInterrupted: @escaping () -> Bool = { false },
         report: @escaping (FollowEvent) -> Void
     ) throws {
-        (self.options, self.isInterrupted, self.report) = (options, isInterrupted, report)
+        try self.init(storeAt: path, options, in: FollowerGroup(), isInterrupted: isInterrupted, report: report)
+    }
+
+    init(
+        storeAt path: String, _ options: FollowOptions, in group: FollowerGroup, isInterrupted: @escaping () -> Bool,
+        report: @escaping (FollowEvent) -> Void
+    ) throws {
+        (self.options, self.group, self.isInterrupted, self.report) = (options, group, isInterrupted, report)
         // An existing store is locked before the preparation. Otherwise the preparation could take another process's
         // first attempt for an abandoned one, and drop its entities.
-        var early = access(path + "/data.mdb", F_OK) == 0 ? try Self.lock(path) : nil
+        if access(path + "/data.mdb", F_OK) == 0 { try group.lock(path) }
         let preparation = try FollowPreparation(storeAt: path, options, isInterrupted, report)
         container = preparation.container
         source = preparation.source
+        name = preparation.source.name
         connection = preparation.connection
-        if let held = early.take() { lock = held } else { lock = try Self.lock(path) }
+        try group.lock(path)
         status = FollowStatus(of: container, options)
         try readStored()
-    }
-
-    static func lock(_ path: String) throws -> FolderLock {
-        guard let lock = try PersistentContainer.lockForFollowing(storeAt: path) else {
-            throw SourceError(.refused, "another process follows a source for this store, or ends following")
-        }
-        lock.write(UInt64(getpid()))
-        return lock
     }
 
     func tell(_ event: FollowEvent) { report(event) }
@@ -124,11 +126,13 @@ package final class Follower {
                     try follow(&recovery)
                     return try requireAllRows()
                 } catch let error as SourceError {
+                    noteFailedTransaction()
                     try recover(from: error, &recovery)
                 }
             }
         } catch is Interrupted {
         } catch {
+            noteFailedTransaction()
             reason = "\(error)"
             throw error
         }
@@ -156,7 +160,9 @@ package final class Follower {
 
     /// Reads the description and the position from the store: after an error, those in memory may be newer.
     private func readStored() throws {
-        stored.source = try container.followedSource(as: FollowedSource.self)
+        try readOthers()
+        if !group.isShared { group.waiting.removeAll() }
+        stored.source = try container.followedSource(named: name, as: FollowedSource.self)
         if let known = stored.source { source = known }
         if options.moves, let address = options.address { source.address = address }
         for index in source.tables.indices {
@@ -166,9 +172,9 @@ package final class Follower {
                 if rule != .error, !source.tables[index].omittedRows.isEmpty { source.tables[index].copy.requireCopy() }
             }
         }
-        position = try container.sourcePosition()
+        position = try container.sourcePosition(named: name)
         stored.position = reached ?? LogPosition(0)
-        (phase, waiting) = (.starting, WaitingRows())
+        phase = .starting
     }
 
     /// The position in the source's log; nil if the store has no position yet, or reads the change table.

@@ -132,7 +132,7 @@ extension Follower {
 
     private func store(position: SourcePosition?) throws {
         self.position = position
-        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
+        try commit(beginWriting(changesRecords: false))
     }
 
     // MARK: Copying again, and ending
@@ -149,10 +149,10 @@ extension Follower {
         for index in source.tables.indices { source.tables[index].copy = .due(.again, after: nil) }
         source.consistentFrom = nil
         unseen.removeAll()
-        let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
+        let writer = try beginWriting(changesRecords: false)
         // `endFollowing` is called because it removes the stored position.
-        try writer.endFollowing()
-        try writer.setFollowedSource(source)
+        try writer.endFollowing(name)
+        try writer.setFollowedSource(source, named: name)
         position = nil
         try commit(writer)
         try source.way == .stream ? makeSlot() : prepareChangeTable()
@@ -171,23 +171,23 @@ extension Follower {
         }
     }
 
-    /// Ends following. Drops the slot and the publication if they are the store's own; the rows stay in the store. If
-    /// the source can't be reached, returns a sentence about what may be left in the source; otherwise nil.
-    package static func end(storeAt path: String) throws -> String? {
+    /// Ends following a source; if `name` is nil, the only one. Drops the slot and the publication if they are the store's
+    /// own; the rows stay in the store. If the source can't be reached, returns a sentence about what may be left in the
+    /// source; otherwise nil.
+    package static func end(storeAt path: String, named name: String? = nil) throws -> String? {
         let container = try PersistentContainer(storeAt: path)
-        let lock = try lock(path)
-        guard let source = try container.followedSource(as: FollowedSource.self) else {
-            throw SourceError(.usage, "the store follows nothing")
-        }
+        let group = FollowerGroup()
+        try group.lock(path)
+        let source = try FollowPreparation.source(named: name, in: container)
         var left: String?
         do { try dropOwned(of: source) } catch let error as SourceError where error.kind == .connection {
             left =
                 "\(error); the slot \(source.slot) and the publication \(source.publication) may be left in the source"
         }
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
-        try writer.endFollowing()
+        try writer.endFollowing(source.name)
         try writer.commit()
-        withExtendedLifetime(lock) {}
+        withExtendedLifetime(group) {}
         return left
     }
 

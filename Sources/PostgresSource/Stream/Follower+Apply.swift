@@ -45,14 +45,14 @@ extension Follower {
 
     private func write(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
         guard let first = transactions.first else { return }
-        let writer = try KeyedRowWriter(in: container, author: Self.author(of: first), waiting: waiting)
+        let writer = try beginWriting(author: author(of: first))
         if writer.modelVersion != session.modelVersion {
             for table in session.tables.values.map(\.description) { try note(table, in: writer.model, session) }
             session.modelVersion = writer.modelVersion
         }
         var written: [(transaction: StreamedTransaction, counts: BatchWriter.Counts)] = []
         for (index, transaction) in transactions.enumerated() {
-            if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
+            if index > 0 { try writer.beginNextCommit(author: author(of: transaction)) }
             let before = writer.counts
             try write(transaction, writer, session)
             written.append((transaction, writer.counts - before))
@@ -75,7 +75,7 @@ extension Follower {
         position = SourcePosition(text: transaction.next.description, time: transaction.time)
     }
 
-    private static func author(of transaction: StreamedTransaction) -> String { "postgres \(transaction.end)" }
+    private func author(of transaction: StreamedTransaction) -> String { author("\(transaction.end)") }
 
     // MARK: One message
 
@@ -98,18 +98,20 @@ extension Follower {
             try withReader(of: table, row, session) { reader, index in
                 if let old { try reader.requireWidth(old) }
                 if let old { keep(reader.omittedKey(old, bytes), of: index) }
-                let new: KeyedRow
-                do { new = try reader.row(row, bytes) } catch let omitted as UnstorableRow {
+                do {
+                    let new = try reader.row(row, bytes)
+                    // If the source sends no old key, the key hasn't changed.
+                    let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
+                    // While the store isn't consistent, stored rows may be newer than the streamed ones.
+                    let isWritten = try reader.refusingHeldKeys(row, bytes) {
+                        try writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table)
+                    }
+                    keep(reader.omittedKey(row, bytes), of: index)
+                    if !isWritten { session.incomplete.append((table, reader.keyTexts(row, bytes))) }
+                } catch let omitted as UnstorableRow {
                     if let old { try writer.delete(key: reader.key(old, bytes), reader.table) }
                     try writer.delete(key: reader.key(row, bytes), reader.table)
-                    return try omit(omitted, of: index)
-                }
-                keep(reader.omittedKey(row, bytes), of: index)
-                // If the source sends no old key, the key hasn't changed.
-                let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
-                // While the store isn't consistent, stored rows may be newer than the streamed ones.
-                if try !writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table) {
-                    session.incomplete.append((table, reader.keyTexts(row, bytes)))
+                    try omit(omitted, of: index)
                 }
             }
         case .delete(let table, let old):
@@ -165,7 +167,8 @@ extension Follower {
             return
         }
         session.others[table.number] = nil
-        let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, replaced, in: model)
+        let reader = try RowReader(
+            source.tables[index], table.columns.map(\.name), of: source, besides: others, replaced, in: model)
         session.tables[table.number] = StreamSession.Table(description: table, index: index, reader: reader)
     }
 
@@ -188,7 +191,8 @@ extension Follower {
         source.consistentFrom = try endOfLog().description
     }
 
-    private func read(_ key: [String], of index: Int, _ writer: KeyedRowWriter) throws {
+    /// Reads the row with a key from the source, and writes it.
+    func read(_ key: [String], of index: Int, _ writer: KeyedRowWriter) throws {
         let table = source.tables[index]
         var reader = try self.reader(of: table, in: writer.model)
         var row = CopiedRow()

@@ -80,6 +80,8 @@ extension Follower {
     private func isAtGoal(_ session: StreamSession) throws -> Bool {
         guard let goal = session.goal, stored.position >= goal, source.isConsistent else { return false }
         try checkSource()
+        // Rows may have been read that are newer than the position.
+        guard source.isConsistent else { return false }
         guard let pending = session.pending else { return true }
         session.goal = max(goal, pending.end)
         return false

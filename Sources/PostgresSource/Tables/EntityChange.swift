@@ -14,11 +14,21 @@ struct EntityChange {
     let leftOut: [(column: String, reason: String)]
 
     /// Computes the entity for a changed table, which the store remembers as `table`. `isChosen` says that the user chose
-    /// another key, or other columns that are stored as text. Throws `SourceError` for a change that isn't free, and if a
-    /// column's name is taken; `StoreError` if the entity is missing.
-    init(_ change: TableChange, of table: FollowedSource.Table, in model: Model, isChosen: Bool = false) throws {
+    /// another key, or other columns that are stored as text. Attributes of columns that other sources have stay. Throws
+    /// `SourceError` for a change that isn't free, and if a column's name is taken; `StoreError` if the entity is missing.
+    init(
+        _ change: TableChange, of table: FollowedSource.Table, besides others: OtherSources, in model: Model,
+        isChosen: Bool = false
+    ) throws {
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
         let kept = Set(change.followed.columns.map { change.renamed[$0.name] ?? $0.name })
+            .union(others.columns(of: table.entity))
+        if !others.tables(of: table.entity).isEmpty, Set(change.followed.key) != Set(table.key) {
+            throw SourceError(
+                .refused,
+                "the key of \(table.title) is \(change.followed.keyTitle) now, but other sources fill \(table.entity) by \(table.keyTitle)",
+                remedy: .end)
+        }
         removed = table.columns.map(\.name).filter { !kept.contains($0) }
         var attributes = Self.remaining(of: stored, without: removed, change.presentNames)
         var leftOut: [(column: String, reason: String)] = []
@@ -51,10 +61,10 @@ struct EntityChange {
         self.entity =
             isChosen
             ? entity.replacingKey(
-                table.key, by: change.followed.key,
+                table.keyAttributes, by: change.followed.keyAttributes,
                 known: Set(table.columns.map { change.presentNames[$0.name] ?? $0.name }))
             : entity
-        try Self.requireKey(change.followed.key, in: self.entity, table)
+        try Self.requireKey(change.followed.keyAttributes, in: self.entity, table)
     }
 
     /// The attributes that stay, under their present names.

@@ -5,12 +5,13 @@ internal import FetchIndexValues
 extension Follower {
     /// Returns the SQL that computes in the source, for the table that an entity follows, the number of rows and the
     /// fingerprint that `Aggregate.fingerprint` gives in the store, for each value of a column or for the whole table.
-    /// Throws `SourceError`, and `StoreError` if the store can't be read.
-    package static func fingerprintQuery(storeAt path: String, entity: String, by column: String?) throws -> String {
+    /// For an entity that several sources fill, that is the fingerprint of the source's objects. Throws `SourceError`, and
+    /// `StoreError` if the store can't be read.
+    package static func fingerprintQuery(
+        storeAt path: String, named name: String? = nil, entity: String, by column: String?
+    ) throws -> String {
         let container = try PersistentContainer(storeAt: path, isReadOnly: true)
-        guard let source = try container.followedSource(as: FollowedSource.self) else {
-            throw SourceError(.usage, "the store follows nothing")
-        }
+        let source = try FollowPreparation.source(named: name, in: container)
         guard let table = source.tables.first(where: { $0.entity == entity }) else {
             throw SourceError(
                 .usage,
@@ -20,7 +21,9 @@ extension Follower {
         guard let stored = try container.model().entity(named: entity) else {
             throw SourceError(.usage, "the store has no entity \(entity)")
         }
-        let missing = stored.attributes.filter { attribute in !table.columns.contains { $0.name == attribute.name } }
+        let missing = stored.attributes.filter { attribute in
+            attribute.name != table.shard?.attribute && !table.columns.contains { $0.name == attribute.name }
+        }
         if let attribute = missing.first {
             throw SourceError(
                 .usage,
@@ -39,12 +42,17 @@ extension Follower {
             }
             return try Self.section(by: attribute)
         }
-        return query(table, stored, group)
+        return query(table, stored, group, named: source.name)
     }
 
-    private static func query(_ table: FollowedSource.Table, _ entity: Entity, _ group: String?) -> String {
+    private static func query(
+        _ table: FollowedSource.Table, _ entity: Entity, _ group: String?, named name: String
+    ) -> String {
         let attributes = entity.attributes.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        let texts = attributes.enumerated().map { "\(text(of: $1)) AS text\($0)" }
+        let texts = attributes.enumerated().map { number, attribute in
+            (attribute.name == table.shard?.attribute ? "\(name.quotedText)::text" : text(of: attribute))
+                + " AS text\(number)"
+        }
         // octet_length counts in the server's encoding, convert_to in UTF-8.
         let parts = attributes.indices.map {
             "coalesce(octet_length(convert_to(text\($0), 'UTF8')) || ':' || text\($0), '-')"

@@ -1,4 +1,6 @@
-/// The source that a store follows: its address without a password, its tables, and what a follower needs, besides the
+internal import FetchIndex
+
+/// A source that a store follows: its address without a password, its tables, and what a follower needs, besides the
 /// position, to continue after a restart.
 ///
 /// It is stored as JSON in an attachment. Other versions must be able to read the JSON's names and values;
@@ -35,10 +37,21 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var columns: [String]
         package var relationship: String
         package var entity: String
+        /// The key attributes of the other entity, if its table is followed from another source.
+        package var key: [String]?
 
-        package init(columns: [String], relationship: String, entity: String) {
-            (self.columns, self.relationship, self.entity) = (columns, relationship, entity)
+        package init(columns: [String], relationship: String, entity: String, key: [String]? = nil) {
+            (self.columns, self.relationship, self.entity, self.key) = (columns, relationship, entity, key)
         }
+    }
+
+    /// The attribute that contains the source's name, of an entity that several sources fill.
+    package struct Shard: Codable, Equatable, Sendable {
+        package var attribute: String
+        /// Whether the attribute is in the entity's key, so that two sources may have the same key.
+        package var isInKey: Bool
+
+        package init(_ attribute: String, isInKey: Bool) { (self.attribute, self.isInKey) = (attribute, isInKey) }
     }
 
     /// The way in which the store learns of the source's changes.
@@ -49,6 +62,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         case changeTable
     }
 
+    /// The name that the user gave to the source; nil for `SourceName.main`.
+    private var ownName: String?
     package var way: Way
     /// The address of the source, without a password.
     package var address: String
@@ -75,14 +90,16 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var timeline: UInt32?
 
     package init(
-        _ way: Way, address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,
-        ownsPublication: Bool, tables: [Table]
+        _ way: Way, named name: String = SourceName.main, address: String, systemIdentifier: String, slot: String,
+        publication: String, ownsSlot: Bool, ownsPublication: Bool, tables: [Table]
     ) {
+        ownName = name == SourceName.main ? nil : name
         (self.way, self.address, self.systemIdentifier, self.tables) = (way, address, systemIdentifier, tables)
         (self.slot, self.publication) = (slot, publication)
         (self.ownsSlot, self.ownsPublication) = (ownsSlot, ownsPublication)
     }
 
+    package var name: String { ownName ?? SourceName.main }
     package var isCopied: Bool { tables.allSatisfy(\.copy.isCopied) }
     package var isConsistent: Bool { consistentFrom == nil && isCopied }
 }
@@ -93,6 +110,7 @@ extension FollowedSource.Reference: Codable {
         case columns
         case relationship
         case entity
+        case key
     }
 
     package init(from decoder: any Decoder) throws {
@@ -101,7 +119,8 @@ extension FollowedSource.Reference: Codable {
             columns: try members.decodeIfPresent([String].self, forKey: .columns)
                 ?? [members.decode(String.self, forKey: .column)],
             relationship: try members.decode(String.self, forKey: .relationship),
-            entity: try members.decode(String.self, forKey: .entity))
+            entity: try members.decode(String.self, forKey: .entity),
+            key: try members.decodeIfPresent([String].self, forKey: .key))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -113,5 +132,6 @@ extension FollowedSource.Reference: Codable {
         }
         try members.encode(relationship, forKey: .relationship)
         try members.encode(entity, forKey: .entity)
+        try members.encodeIfPresent(key, forKey: .key)
     }
 }

@@ -3,6 +3,8 @@ extension FollowedSource {
     package struct OmittedRow: Codable, Equatable, Sendable {
         package var column: String
         package var reason: String
+        /// Whether the row waits until another source no longer has its key. Nil for false.
+        package var isHeld: Bool?
     }
 
     /// A table that an entity of the store follows.
@@ -16,6 +18,8 @@ extension FollowedSource {
         package var entity: String
         /// The columns whose values together identify rows.
         package var key: [String]
+        /// The attribute that contains the source's name; nil if only this source fills the entity.
+        package var shard: Shard?
         package var columns: [Column]
         /// Whether columns that are added to the table are followed, too.
         package var followsNewColumns: Bool
@@ -37,6 +41,8 @@ extension FollowedSource {
         package var copy = CopyState.new
 
         package var title: String { "\(schema).\(name)" }
+        /// The entity's attributes whose values together identify objects.
+        package var keyAttributes: [String] { (shard.flatMap { $0.isInKey ? [$0.attribute] : nil } ?? []) + key }
         /// The names of the key's columns, for messages and as the argument of the change table's triggers.
         package var keyTitle: String { key.joined(separator: ",") }
         package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
@@ -64,6 +70,7 @@ extension FollowedSource.Table: Codable {
         case entity
         case key
         case keys
+        case shard
         case columns
         case followsNewColumns
         case asText
@@ -90,6 +97,7 @@ extension FollowedSource.Table: Codable {
             followsNewColumns: try members.decode(Bool.self, forKey: .followsNewColumns),
             asText: try members.decode([String].self, forKey: .asText),
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
+        shard = try members.decodeIfPresent(FollowedSource.Shard.self, forKey: .shard)
         leftOut = try members.decodeIfPresent([String: Int].self, forKey: .leftOut) ?? [:]
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
         references = try members.decode([FollowedSource.Reference].self, forKey: .references)
@@ -112,6 +120,7 @@ extension FollowedSource.Table: Codable {
         } else {
             try members.encode(key, forKey: .keys)
         }
+        try members.encodeIfPresent(shard, forKey: .shard)
         try members.encode(columns, forKey: .columns)
         try members.encode(followsNewColumns, forKey: .followsNewColumns)
         try members.encode(asText, forKey: .asText)

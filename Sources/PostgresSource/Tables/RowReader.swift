@@ -13,11 +13,14 @@ package struct RowReader {
     private let elements: [UInt32?]
     /// For each slot of the entity, the index of its value in a row; nil if rows lack the value.
     private let places: [Int?]
-    /// The indexes of the key's values in a row, in the order of the table's key slots.
-    private let keyPlaces: [Int]
+    /// The indexes of the key's values in a row, in the order of the table's key slots; nil for the source's name.
+    private let keyPlaces: [Int?]
+    /// The source's name.
+    private let sourceName: Value
     /// These indexes in the order of the followed table's key columns.
     private let keyColumnPlaces: [Int]
-    /// The slots that rows lack: a stored object keeps its values in these slots.
+    /// The slots that rows lack, except those of columns that only other sources have: a stored object keeps its values in
+    /// these slots.
     private let otherSlots: Set<Int>
     private let form: RowForm
     private let rule: UnstorableRule
@@ -25,23 +28,16 @@ package struct RowReader {
     /// The buffer in which records are built. It is reused, to save allocations.
     private var builder = RowBuilder()
 
-    /// Makes a reader of rows whose columns have the given names, in order. Throws `SourceError` if the key isn't
-    /// unique, or isn't among the columns.
+    /// Makes a reader of rows whose columns have the given names, in order. `others` are the store's other sources. Throws
+    /// `SourceError` if the key isn't unique, or isn't among the columns.
     package init(
         _ followed: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil,
-        _ replaced: ReplacedValues = ReplacedValues(), in model: Model
+        besides others: OtherSources = OtherSources(), _ replaced: ReplacedValues = ReplacedValues(), in model: Model
     ) throws {
         (rule, self.replaced) = (followed.unstorable, replaced)
-        let references = followed.references.compactMap { reference in
-            source?.tables.first { $0.entity == reference.entity }.map { other in
-                (
-                    attributes: reference.columns, relationship: reference.relationship, entity: other.entity,
-                    key: other.key
-                )
-            }
-        }
-        guard let table = try RowTable(followed.entity, key: followed.key, references: references, in: model),
-            let keyPlaces = Self.places(of: table.keySlots, names, table.entity),
+        let sourceName = Value.string(source?.name ?? SourceName.main)
+        self.sourceName = sourceName
+        guard let table = try RowTable(followed, of: source, besides: others, in: model),
             let columnPlaces = Self.places(
                 of: followed.key.map { table.entity.slot(of: $0) ?? -1 }, names, table.entity)
         else {
@@ -49,6 +45,7 @@ package struct RowReader {
                 .refused, "\(followed.entity).\(followed.keyTitle) is not unique, or is missing in rows")
         }
         let entity = table.entity
+        let keySlots = followed.key.map { entity.slot(of: $0) ?? -1 }
         let known = Dictionary(followed.columns.map { ($0.name, $0.element) }) { first, _ in first }
         var elements = [UInt32?](repeating: nil, count: names.count)
         var places = [Int?](repeating: nil, count: entity.slots.count)
@@ -69,15 +66,21 @@ package struct RowReader {
         }
         (self.table, title) = (table, "\(followed.schema).\(followed.name)")
         (self.columns, self.places, self.elements) = (columns, places, elements)
-        (self.keyPlaces, keyColumnPlaces) = (keyPlaces, columnPlaces)
-        otherSlots = Set(places.indices.filter { places[$0] == nil })
-        form = RowForm(of: entity, columnOfSlot: places, mayUpdate: true)
+        keyColumnPlaces = columnPlaces
+        keyPlaces = table.keySlots.map { slot in keySlots.firstIndex(of: slot).map { columnPlaces[$0] } }
+        let shard = followed.shard.flatMap { entity.slot(of: $0.attribute) }
+        let foreign = Set(others.columns(of: followed.entity).compactMap { entity.slot(of: $0) })
+        otherSlots = Set(places.indices.filter { places[$0] == nil && $0 != shard && !foreign.contains($0) })
+        form = RowForm(
+            of: entity, columnOfSlot: places, mayUpdate: true, constants: shard.map { [$0: sourceName] } ?? [:])
     }
 
     /// The indexes of slots' columns among names, which may be former ones; nil if one is missing.
     private static func places(of slots: [Int], _ names: [String], _ entity: Entity) -> [Int]? {
-        let places = slots.compactMap { slot in
-            names.firstIndex(of: entity.attribute(at: slot).name) ?? names.firstIndex { entity.slot(of: $0) == slot }
+        let places = slots.compactMap { slot -> Int? in
+            if slot < 0 { return nil }
+            return names.firstIndex(of: entity.attribute(at: slot).name)
+                ?? names.firstIndex { entity.slot(of: $0) == slot }
         }
         return places.isEmpty || places.count < slots.count ? nil : places
     }
@@ -159,18 +162,19 @@ package struct RowReader {
             key: key, record: try record(row, bytes), keeping: keptSlots(row), isPartial: row.contains(.unchanged))
     }
 
-    func hasKey(_ row: [StreamedValue]) -> Bool { keyPlaces.allSatisfy { row[$0] != .null } }
+    func hasKey(_ row: [StreamedValue]) -> Bool { keyColumnPlaces.allSatisfy { row[$0] != .null } }
 
     /// Returns the key of a row. Throws `SourceError` if one of its values is null, wasn't sent, or isn't of its column's
     /// type.
     package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [Value] {
-        try keyPlaces.map { try keyValue(row, bytes, $0, of: $0) }
+        try keyPlaces.map { place in try place.map { try keyValue(row, bytes, $0, of: $0) } ?? sourceName }
     }
 
     /// Returns the key that the values at the beginning of a row make, in the order of the followed table's key columns.
     func notedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [Value] {
         try keyPlaces.map { place in
-            try keyValue(row, bytes, keyColumnPlaces.firstIndex(of: place) ?? 0, of: place)
+            guard let place else { return sourceName }
+            return try keyValue(row, bytes, keyColumnPlaces.firstIndex(of: place) ?? 0, of: place)
         }
     }
 
@@ -199,6 +203,19 @@ package struct RowReader {
         }
     }
 
+    /// Returns the key for texts of the followed table's key columns, in their order; nil if they aren't of the columns'
+    /// types.
+    func key(ofTexts texts: [String]) -> [Value]? {
+        guard texts.count == keyColumnPlaces.count else { return nil }
+        let values = keyPlaces.map { place -> Value? in
+            guard let place else { return sourceName }
+            guard let index = keyColumnPlaces.firstIndex(of: place), let column = columns[place] else { return nil }
+            var text = texts[index]
+            return text.withUTF8 { ColumnValue.value(UnsafeRawBufferPointer($0), as: column.type) }
+        }
+        return values.contains { $0 == nil } ? nil : values.compactMap(\.self)
+    }
+
     /// Returns the key by which a table remembers a row that is left out.
     func omittedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
         UnstorableRow.key(keyTexts(row, bytes))
@@ -211,6 +228,21 @@ package struct RowReader {
                 if case .text(let range) = row[place] { return String(decoding: bytes[range], as: UTF8.self) }
                 return ""
             })
+    }
+
+    /// Performs a write. Throws `UnstorableRow` if an object of another source has the row's key.
+    func refusingHeldKeys<Result>(
+        _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ write: () throws -> Result
+    ) throws -> Result {
+        do { return try write() } catch is HeldKey { throw heldRow(row, bytes) }
+    }
+
+    /// The error for a row whose key an object of another source has.
+    func heldRow(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> UnstorableRow {
+        UnstorableRow(
+            key: omittedKey(row, bytes),
+            reason: "\(title): another source has a row with the key \(keyText(row, bytes)), too",
+            column: keyColumnPlaces.first.flatMap { columns[$0]?.name } ?? "", isHeld: true)
     }
 
     private func unstorable(

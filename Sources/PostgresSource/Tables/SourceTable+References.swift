@@ -36,7 +36,7 @@ extension SourceTable {
 
     /// Returns the table that a foreign key refers to, if that table is followed without a condition and the foreign
     /// key refers to its key; otherwise nil.
-    private func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
+    func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
         tables.first {
             $0.choice.schema == reference.schema && $0.choice.name == reference.table
                 && $0.key.count == reference.key.count && Set($0.key.map(\.name)) == Set(reference.key)
@@ -44,69 +44,11 @@ extension SourceTable {
         }
     }
 
+    /// The type that a column has in the store; nil if the table lacks the column.
+    func type(ofColumn name: String) -> ValueType? { columns.first { $0.name == name }.map(type) }
+
     /// Whether the columns of a foreign key have the types in the store that the other table's key has.
-    private func hasTypes(of other: SourceTable, _ reference: Reference) -> Bool {
-        func type(_ name: String, in table: SourceTable) -> ValueType? {
-            table.columns.first { $0.name == name }.map(table.type)
-        }
-        return zip(reference.columns, reference.key).allSatisfy { type($0, in: self) == type($1, in: other) }
-    }
-
-    /// Returns a name for the relationship of a foreign key, the first of these that isn't taken: `author` for a column
-    /// author_id; the other entity's name, with a small first letter; the columns' names with `_object`. If all are taken,
-    /// the columns' names with `_object_`.
-    private func name(_ columns: [String], _ entity: String, besides taken: Set<String>) -> String {
-        let plain = entity.prefix(1).lowercased() + entity.dropFirst()
-        let column = columns.joined(separator: "_")
-        let stem = columns.count == 1 && column.hasSuffix("_id") ? String(column.dropLast(3)) : plain
-        return [stem, plain, column + "_object"].first { !$0.isEmpty && !taken.contains($0) } ?? column + "_object_"
-    }
-
-    /// Returns the tables as the store is to remember them, and their entities. A foreign key becomes a relationship if its
-    /// columns are followed and it has a `destination`. If `new` isn't nil, only foreign keys to and from these entities
-    /// become relationships; their names are ones that the stored model doesn't have yet.
-    static func followed(
-        _ tables: [SourceTable], relating new: Set<String>? = nil, besides stored: Model = Model(entities: [])
-    ) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
-        var followed = try tables.map { try $0.followed() }
-        var relationships: [String: [RelationshipDescription]] = [:]
-        var taken = Dictionary(followed.map { ($0.entity, Set($0.columns.map(\.name))) }) { first, _ in first }
-        for entity in stored.entities {
-            taken[entity.name, default: []].formUnion(entity.attributes.map(\.name) + entity.relationships.map(\.name))
-        }
-        for (index, table) in tables.enumerated() {
-            let entity = followed[index].entity
-            var columns: Set<[String]> = []
-            for reference in table.references
-            where reference.columns.allSatisfy({ name in followed[index].columns.contains { $0.name == name } }) {
-                guard let other = table.destination(reference, among: tables), table.hasTypes(of: other, reference),
-                    columns.insert(reference.columns).inserted,
-                    new.map({ $0.contains(entity) || $0.contains(other.choice.entity) }) ?? true
-                else { continue }
-                let name = table.name(reference.columns, other.choice.entity, besides: taken[entity] ?? [])
-                taken[entity, default: []].insert(name)
-                let plural = entity.prefix(1).lowercased() + entity.dropFirst() + "s"
-                let names = [
-                    plural, "\(plural)_by_\(name)", "\(plural)_by_\(reference.columns.joined(separator: "_"))",
-                ]
-                let inverse = names.first { !(taken[other.choice.entity] ?? []).contains($0) } ?? names[2] + "_"
-                taken[other.choice.entity, default: []].insert(inverse)
-                relationships[entity, default: []].append(
-                    RelationshipDescription(name, toOne: other.choice.entity, inverse: inverse))
-                relationships[other.choice.entity, default: []].append(
-                    RelationshipDescription(inverse, toMany: entity, inverse: name))
-                followed[index].references.append(
-                    FollowedSource.Reference(
-                        columns: reference.columns(naming: other.key.map(\.name)), relationship: name,
-                        entity: other.choice.entity))
-            }
-        }
-        let entities = try tables.map { table in
-            let entity = try table.entity()
-            return Entity(
-                entity.name, entity.attributes, relationships: relationships[entity.name] ?? [],
-                unique: entity.uniqueAttributes)
-        }
-        return (followed, entities)
+    func hasTypes(of other: SourceTable, _ reference: Reference) -> Bool {
+        zip(reference.columns, reference.key).allSatisfy { type(ofColumn: $0) == other.type(ofColumn: $1) }
     }
 }

@@ -182,7 +182,8 @@ struct SourceTable {
         let chosen = columns.filter { column in
             isKey(column)
                 || choice.columns.map { $0.contains(column.name) }
-                    ?? (!column.isGenerated && choice.leftOut[column.name] != column.number)
+                    ?? (!column.isGenerated && choice.leftOut[column.name] != column.number
+                        && column.name != choice.shard?.attribute)
         }
         for column in chosen {
             if column.isGenerated {
@@ -215,21 +216,24 @@ struct SourceTable {
                     labels: $0.labels, element: isJSON($0) ? $0.element : nil)
             },
             followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
-        table.width = width
+        (table.width, table.shard) = (width, choice.shard)
         return table
     }
 
     /// Returns the entity of the table's rows. Its attributes are optional, except the key, because the source may drop
     /// its own constraints.
     func entity() throws -> Entity {
-        Entity(
+        let key = try followed().keyAttributes
+        let shard = choice.shard.map { [AttributeDescription($0.attribute, .string, isOptional: false)] } ?? []
+        return Entity(
             choice.entity,
-            try followedColumns().map { column in
-                AttributeDescription(
-                    column.name, type(of: column), isOptional: !isKey(column),
-                    isUnique: isKey(column) && key.count == 1)
-            },
-            unique: key.count == 1 ? [] : [key.map(\.name)])
+            shard
+                + (try followedColumns().map { column in
+                    AttributeDescription(
+                        column.name, type(of: column), isOptional: !isKey(column),
+                        isUnique: isKey(column) && key.count == 1)
+                }),
+            unique: key.count == 1 ? [] : [key])
     }
 
     private func isKey(_ column: Column) -> Bool { key.contains { $0.name == column.name } }

@@ -17,8 +17,11 @@ struct TableChange {
     ///   - rewritesAreSilent: whether a table that has another file now may have changes that weren't sent. TRUNCATE
     ///     and VACUUM FULL, which also give a table another file, leave nothing unsent. But if the publication is for
     ///     all tables, a table may have been unlogged for a while.
+    ///   - isShared: whether other sources fill the entity, too. If so, a renamed column is another attribute, because the
+    ///     others may still have the former one, and the attribute of a dropped column becomes null.
     init?(
-        from remembered: RememberedTable, to table: SourceTable, streamed: StreamedTable?, rewritesAreSilent: Bool
+        from remembered: RememberedTable, to table: SourceTable, streamed: StreamedTable?, rewritesAreSilent: Bool,
+        isShared: Bool = false
     ) throws {
         let old = remembered.table
         let new = try remembered.followed(as: table)
@@ -30,9 +33,10 @@ struct TableChange {
         }
         (self.table, followed) = (table, new)
         // If a name belongs to another column now, no column counts as renamed: all values are copied again.
-        renamed = reusesName ? [:] : Self.renamed(from: old, to: new)
+        renamed = reusesName || isShared ? [:] : Self.renamed(from: old, to: new)
         needsCopy =
-            hasLostKeys || reusesName || table.number != old.number
+            isShared && !Set(old.columns.map(\.name)).isSubset(of: new.columns.map(\.name)) || hasLostKeys || reusesName
+            || table.number != old.number
             || isRewritten && (rewritesAreSilent || table.isPartitioned)
             || new.columns.contains { Self.hasUntoldValues($0, old, table, isRewritten: isRewritten) }
             // Without the column that kept it out, a row can be stored.

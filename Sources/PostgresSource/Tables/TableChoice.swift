@@ -6,6 +6,8 @@ package struct TableChoice: Sendable {
     /// The columns whose values together identify rows; if nil, the primary key, or the columns of the index that is the
     /// table's replica identity.
     package var key: [String]?
+    /// The attribute for the source's name, if several sources fill the entity.
+    package var shard: FollowedSource.Shard?
     package var condition: String?
     /// The followed columns, to which the key is added; if nil, all columns that the source doesn't compute, including
     /// those that are added later.
@@ -74,13 +76,15 @@ package struct TableChoice: Sendable {
             condition: table.currentCondition,
             columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText,
             leftOut: table.leftOut)
+        shard = table.shard
     }
 
     /// Whether a followed table is what this choice asks for. Members that the choice leaves nil or empty aren't
     /// compared.
     func matches(_ table: FollowedSource.Table) -> Bool {
         isName(of: table) && entity == table.entity && condition.map { $0 == table.condition } ?? true
-            && key.map { Set($0) == Set(table.key) } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))
+            && (shard == nil || shard == table.shard) && key.map { Set($0) == Set(table.key) } ?? true
+            && (asText.isEmpty || Set(asText) == Set(table.asText))
             && columns.map { !table.followsNewColumns && Set($0 + table.key) == Set(table.columns.map(\.name)) }
                 ?? true
     }

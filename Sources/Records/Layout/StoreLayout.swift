@@ -21,8 +21,9 @@ package import FetchIndexLMDB
 ///                                                                       -> OrderCaches/Cache/CacheDirectory+Unread.swift
 ///              "locked"           caches varint x eight texts | checksum 4      locked caches
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
-///              "source"           bytes | checksum 4     the source that is followed      -> Store/Attachment.swift
+///              "source"           bytes | checksum 4     a source that is followed        -> Store/Attachment.swift
 ///              "source position"  bytes | checksum 4     the position up to which it was followed
+///              "source/" name, "source position/" name      the same of further sources
 ///              "numbers"          origin | checksum 4     the store whose export filled this one
 ///                                                                              -> Copy/NumbersOrigin.swift
 ///                  origin         UUID 16 | entities varint x (entity varint | end varint)     end: after the origin's last object number

@@ -10,7 +10,9 @@ extension StoreReader {
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
         do { _ = try (numbersOrigin(), originals()) } catch { defects.append("\(error)") }
         for name in Attachment.allCases {
-            do { _ = try attachment(name) } catch { defects.append("\(error)") }
+            for part in try parts(of: name) {
+                do { _ = try attachment(name, of: part) } catch { defects.append("\(error)") }
+            }
         }
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0

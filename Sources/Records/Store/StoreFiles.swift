@@ -10,7 +10,7 @@ package enum StoreFiles {
     static let buildLock = "build.lock"
     /// The lock of the process that follows a source.
     package static let followLock = "follow.lock"
-    /// The last report of the process that follows a source.
+    /// The last report about a followed source. The names of further sources' files begin with this one and a dot.
     package static let sourceStatus = "source.status"
     /// The statistics of cache openings.
     static let statistics = "statistics"
@@ -21,9 +21,9 @@ package enum StoreFiles {
     static let beside = [writerLock, buildLock, followLock, statistics, sourceStatus]
 
     /// Whether a folder that contains a file of this name may become a store. True for a store's own files, for names
-    /// that begin with the data file's name or a dot, and for `lost+found`.
+    /// that begin with the data file's name, a report's name or a dot, and for `lost+found`.
     static func mayBe(_ name: String) -> Bool {
         name == lock || beside.contains(name) || name == formerStatistics || name == "lost+found"
-            || name.hasPrefix(data) || name.hasPrefix(".")
+            || name.hasPrefix(data) || name.hasPrefix(sourceStatus) || name.hasPrefix(".")
     }
 }

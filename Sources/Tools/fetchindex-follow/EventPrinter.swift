@@ -12,6 +12,8 @@ struct EventPrinter {
 
     private struct Line: Encodable {
         var event: String
+        /// The source's name.
+        var name: String?
         var table: String?
         var position: String?
         var rows: Int?
@@ -28,7 +30,14 @@ struct EventPrinter {
         }
     }
 
-    func print(_ event: FollowEvent) {
+    /// Prints an event of a source. Lines for people begin with the source's name if the user gave it one.
+    func print(_ event: FollowEvent, of name: String) {
+        let title = name == SourceName.main ? "" : "\(name): "
+        func show(_ text: String, _ line: Line) {
+            var line = line
+            line.name = name
+            self.show(title + text, line)
+        }
         switch event {
         case .connected(let address):
             show("following \(address.visible)", Line(event: "connected", source: address))
@@ -62,7 +71,10 @@ struct EventPrinter {
                     + "\(Numbers.grouped(counts.deleted)) deleted, \(Numbers.duration(milliseconds: lag * 1000)) behind",
                 line)
         case .warning(let reason):
-            if isJSON { show("", Line(event: "warning", reason: reason)) } else { Self.error(reason) }
+            if isJSON { show("", Line(event: "warning", reason: reason)) } else { Self.error(title + reason) }
+        case .failed(let error):
+            let reason = (error as? SourceError)?.sentence ?? "\(error)"
+            if isJSON { show("", Line(event: "failed", reason: reason)) } else { Self.error(title + reason) }
         }
     }
 

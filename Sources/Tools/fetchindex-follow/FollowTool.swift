@@ -17,13 +17,13 @@ struct FollowTool: ParsableCommand {
         abstract: "Keep entities of a store in step with tables of a PostgreSQL source, until interrupted.",
         usage: """
             fetchindex follow STORE postgres://… --table SCHEMA.TABLE[=ENTITY] [options]
-            fetchindex follow STORE [options]      continues with the tables that the store follows
+            fetchindex follow STORE [options]      continues with the sources and tables that the store follows
             """,
         discussion: """
             First the tables are copied. After that, their changes are read from the source's log (logical replication) or, \
             with --change-table, from a change table, which triggers in the source fill. A follower that was interrupted continues where it stopped. \
             libpq looks for passwords in ~/.pgpass, PGPASSWORD and a service file. If there are several tables, [ENTITY:] says \
-            which of them an option is for.
+            which of them an option is for. A store may follow several sources, each with a name.
             """)
 
     @Argument(help: "The store's folder; created if missing.") var store: String
@@ -34,6 +34,22 @@ struct FollowTool: ParsableCommand {
             "A table, as SCHEMA.TABLE or SCHEMA.TABLE=ENTITY; by default the entity has the name of the table. Quotation marks are SQL's: \"Odd.Schema\".\"T\"."
     )
     var table: [String] = []
+    @Option(
+        help:
+            "The name of the source, for a store that follows several: 1 to 40 characters of a to z, 0 to 9 and _. Other options are for this source."
+    )
+    var name: String?
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help:
+            "[ENTITY:]ATTRIBUTE that contains the source's name, and is in the entity's key, so that several sources can fill the entity."
+    )
+    var shard: [String] = []
+    @Flag(
+        help:
+            "With --shard: rows have different keys in all sources, so the attribute isn't in the key. A row is left out while another source has its key."
+    )
+    var globalKeys = false
     @Option(
         parsing: .unconditionalSingleValue,
         help:
@@ -114,14 +130,16 @@ struct FollowTool: ParsableCommand {
         }
         if move, source == nil { throw ValidationError("--move needs the new address.") }
         if by != nil, printFingerprint == nil { throw ValidationError("--by needs --print-fingerprint.") }
-        if table.isEmpty, !(key + `where` + columns + text).isEmpty {
-            throw ValidationError("--key, --where, --columns and --text need --table.")
+        if table.isEmpty, !(key + `where` + columns + text + shard).isEmpty {
+            throw ValidationError("--key, --where, --columns, --text and --shard need --table.")
         }
+        if !shard.isEmpty, name == nil { throw ValidationError("--shard needs --name, which the attribute contains.") }
+        if globalKeys, shard.isEmpty { throw ValidationError("--global-keys needs --shard.") }
     }
 
     func run() throws {
         var options = FollowOptions()
-        options.address = source
+        (options.name, options.address) = (name, source)
         options.tables = try tables()
         options.unstorable = try rules()
         options.droppedTables = dropTable
@@ -132,16 +150,19 @@ struct FollowTool: ParsableCommand {
         let events = EventPrinter(isJSON: output == .json)
         if printSetup { return events.line(try Follower.setup(source ?? "", options.tables)) }
         if let printFingerprint {
-            return events.line(try Follower.fingerprintQuery(storeAt: store, entity: printFingerprint, by: by))
+            return events.line(
+                try Follower.fingerprintQuery(storeAt: store, named: name, entity: printFingerprint, by: by))
         }
         if end {
-            if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
-            return events.line("the store no longer follows a source; its rows stay")
+            if let left = try Follower.end(storeAt: store, named: name) { EventPrinter.error(left) }
+            return events.line(
+                "the store no longer follows \(name.map { "the source \($0)" } ?? "a source"); its rows stay")
         }
         do {
-            let follower = try Follower(
-                storeAt: store, options, isInterrupted: { Interruption.isAsked }, report: { events.print($0) })
-            try follower.run()
+            let followers = try Followers(
+                storeAt: store, options, isInterrupted: { Interruption.isAsked },
+                report: { name, event in events.print(event, of: name) })
+            try followers.run()
         } catch is Interrupted {}
     }
 
@@ -170,6 +191,7 @@ struct FollowTool: ParsableCommand {
                 set(&choices[named ?? 0], value)
             }
         }
+        try forEach("--shard", shard) { $0.shard = FollowedSource.Shard($1, isInKey: !globalKeys) }
         func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
         try forEach("--key", key) { $0.key = names($1) }
         try forEach("--where", `where`) { choice, text in

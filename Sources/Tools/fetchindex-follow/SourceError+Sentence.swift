@@ -17,7 +17,8 @@ extension SourceRemedy {
             ": --end ends following, and \(Self.drop(entity)) drops the entity, so that the table can be followed anew"
         case .convert(let entity, let attribute, let type):
             ": `fetchindex model migrate STORE --entity \(entity) --change \(attribute):\(type)` converts it; follow again after that"
-        case .move: "; --move says that this source has another address now, and --end ends following"
+        case .move:
+            "; --move says that this source has another address now, --name NAME adds a further source, and --end ends following"
         case .nameSource: ": pass postgres://… and --table"
         case .chooseKey: "; --key can name columns that are NOT NULL and have a unique index"
         case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
@@ -31,6 +32,10 @@ extension SourceRemedy {
             "; change it in the source and follow again, or store such values as null or as the nearest value with "
                 + "--unstorable \(entity):null or \(entity):clamp, or store columns as text with --table and "
                 + "--text \(entity):\(columns.joined(separator: ","))"
+        case .nameShard(let attribute, let isInKey):
+            ": --shard \(attribute)\(isInKey ? "" : " --global-keys") shares it"
+        case .deleteInOneSource: "; delete it in all sources but one, and follow again"
+        case .nameOneSource: ": --name says which one is meant"
         case .makeChangeTable:
             ": `fetchindex follow … --print-setup` prints the SQL that creates the change table and its triggers"
         }

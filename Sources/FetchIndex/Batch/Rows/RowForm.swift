@@ -26,8 +26,9 @@ package struct RowForm {
     /// Finds the slots that a row leaves out; nil if each row is a new object.
     private var omissions: RowOmissions?
 
-    /// If `mayUpdate`, rows may update stored objects, which keep the values that rows lack.
-    package init(of entity: Entity, columnOfSlot: [Int?], mayUpdate: Bool) {
+    /// If `mayUpdate`, rows may update stored objects, which keep the values that rows lack. All rows have the values of
+    /// `constants`, by slot.
+    package init(of entity: Entity, columnOfSlot: [Int?], mayUpdate: Bool, constants: [Int: Value] = [:]) {
         if mayUpdate { omissions = RowOmissions(columnOfSlot, of: entity) }
         var defaultValues: [Value] = []
         var defaultPlaces: [Int?] = []
@@ -38,9 +39,10 @@ package struct RowForm {
             // References are set when the row is linked.
             let isAttribute = !description.isRemoved && description.role == .attribute
             var place: Int?
-            if isAttribute, !attribute.defaultValue.isNull {
+            let standard = constants[slot] ?? attribute.defaultValue
+            if isAttribute, !standard.isNull {
                 place = defaultValues.count
-                defaultValues.append(attribute.defaultValue)
+                defaultValues.append(standard)
             }
             defaultPlaces.append(place)
             if !isAttribute { return .null }

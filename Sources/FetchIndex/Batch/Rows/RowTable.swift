@@ -1,5 +1,6 @@
 package import FetchIndexModels
 internal import FetchIndexRecords
+package import FetchIndexValues
 
 /// An entity that rows are written to: the unique attributes by which rows find their objects, and the columns that name
 /// related objects.
@@ -8,21 +9,42 @@ package final class RowTable {
     /// attributes, in the order of the foreign key's.
     package typealias Reference = (attributes: [String], relationship: String, entity: String, key: [String])
 
+    /// The objects of an entity that belong to a table: those that have a value in an attribute. Each of several sources
+    /// fills a part of the entity.
+    struct Part {
+        let slot: Int
+        let type: ValueType
+        let value: Value
+        /// Whether the attribute is in the key, so that no object of another part has a key of this one.
+        let isInKey: Bool
+
+        /// Whether a record of the entity belongs to the part.
+        func contains(_ record: RawSpan, of entity: Entity) throws -> Bool {
+            try RecordView(record, of: entity).value(at: slot, as: type) == value
+        }
+    }
+
     package let entityNumber: Int
     package let entity: Entity
     /// The key; nil if rows are new objects, or find their objects by object numbers.
     let key: UniqueConstraint?
     let columns: [RelatedColumn]
+    /// The part of the entity to which the rows belong; nil for the whole entity.
+    let part: Part?
 
-    init(_ number: Int, _ entity: Entity, key: UniqueConstraint?, _ columns: [RelatedColumn]) {
-        (entityNumber, self.entity, self.key, self.columns) = (number, entity, key, columns)
+    init(_ number: Int, _ entity: Entity, key: UniqueConstraint?, _ columns: [RelatedColumn], part: Part? = nil) {
+        (entityNumber, self.entity, self.key, self.columns, self.part) = (number, entity, key, columns, part)
     }
 
-    /// Makes a table whose rows have foreign keys. Returns nil if the key isn't unique. Leaves out a reference if the
+    /// Makes a table whose rows have foreign keys. If `part` isn't nil, the rows have its value in its attribute, and the
+    /// other objects of the entity aren't theirs. Returns nil if the key isn't unique. Leaves out a reference if the
     /// model lacks one of its attributes or its relationship, or if the entity's records have no reference for it.
     /// Throws `ModelError` for an unknown entity or key, and `RequestError` if a reference's key isn't unique or the
     /// relationship doesn't lead to the reference's entity.
-    package convenience init?(_ name: String, key: [String], references: [Reference] = [], in model: Model) throws {
+    package convenience init?(
+        _ name: String, key: [String], references: [Reference] = [], part: (attribute: String, value: Value)? = nil,
+        in model: Model
+    ) throws {
         let number = try model.number(of: name)
         let entity = model.entities[number]
         let keySlots = try key.map { try entity.requireSlot(of: $0) }
@@ -35,11 +57,18 @@ package final class RowTable {
             return try RelatedColumn(
                 reference.relationship, of: number, by: (reference.entity, reference.key), foreignKey: slots, in: model)
         }
-        self.init(number, entity, key: constraint, columns)
+        let own = try part.map { part in
+            let slot = try entity.requireSlot(of: part.attribute)
+            return Part(
+                slot: slot, type: entity.type(at: slot), value: part.value, isInKey: constraint.slots.contains(slot))
+        }
+        self.init(number, entity, key: constraint, columns, part: own)
     }
 
     /// The slots of the key's attributes, in the order in which functions take their values.
     package var keySlots: [Int] { key?.slots ?? [] }
+
+    package var hasForeignKeys: Bool { columns.contains(where: \.isForeignKey) }
 
     /// The slots of the references that the columns set.
     var referenceSlots: [Int] { columns.filter { $0.kind == .one }.map(\.reference.slot) }

@@ -3,25 +3,47 @@ internal import FetchIndexModels
 package import FetchIndexPlatform
 internal import FetchIndexRecords
 
-// For the module that follows a source: its facts, in the store and in a file beside it. Users follow a source with the
+/// The names of the sources that a store follows.
+package enum SourceName {
+    /// The name of a source to which the user gave none.
+    package static let main = "main"
+
+    /// The part of the attachments in which a source's description and position are stored.
+    static func part(_ name: String) -> String { name == main ? "" : name }
+}
+
+// For the module that follows sources: their facts, in the store and in files beside it. Users follow sources with the
 // tool.
 extension PersistentContainer {
-    /// Reads the description of the followed source, or a part of it, in the newest state; nil if the store doesn't
-    /// follow a source. Throws `StoreError`.
-    package func followedSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
-        try withPublicErrors { try store.snapshot().followedSource(as: type) }
-    }
-
-    /// The position in the source that the store has reached, in the newest state; nil before the first copy. Throws
+    /// Reads the descriptions of all followed sources in the newest state, in the order of their names. Throws
     /// `StoreError`.
-    package func sourcePosition() throws -> SourcePosition? {
-        try withPublicErrors { try store.snapshot().sourcePosition() }
+    package func followedSources<Source: Decodable>(as type: Source.Type) throws -> [Source] {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            return try snapshot.sourceNames().compactMap { try snapshot.followedSource(named: $0, as: type) }
+        }
     }
 
-    /// Writes a report of the process that follows the source, for `info`. Errors are ignored.
-    package func setSourceStatus(_ status: SourceStatus) { store.setSourceStatus(status) }
+    /// Reads the description of a followed source, or a part of it, in the newest state; nil if the store doesn't
+    /// follow the source. Throws `StoreError`.
+    package func followedSource<Source: Decodable>(
+        named name: String = SourceName.main, as type: Source.Type
+    ) throws -> Source? {
+        try withPublicErrors { try store.snapshot().followedSource(named: name, as: type) }
+    }
 
-    /// Takes the lock of the process that follows a source for a store. Returns nil if the lock is held. Throws
+    /// The position in a source that the store has reached, in the newest state; nil before the first copy. Throws
+    /// `StoreError`.
+    package func sourcePosition(named name: String = SourceName.main) throws -> SourcePosition? {
+        try withPublicErrors { try store.snapshot().sourcePosition(named: name) }
+    }
+
+    /// Writes a report of the process that follows a source, for `info`. Errors are ignored.
+    package func setSourceStatus(_ status: SourceStatus, named name: String) {
+        store.setSourceStatus(status, named: name)
+    }
+
+    /// Takes the lock of the process that follows sources for a store. Returns nil if the lock is held. Throws
     /// `SystemError`.
     package static func lockForFollowing(storeAt path: String) throws -> FolderLock? {
         try FolderLock(StoreFiles.followLock, inFolder: path, until: .now)
@@ -32,26 +54,26 @@ extension PersistentContainer {
 }
 
 extension KeyedRowWriter {
-    /// Stores the description of the followed source, in the transaction of the rows. Throws `StoreError`.
-    package func setFollowedSource(_ source: some Encodable) throws {
+    /// Stores the description of a followed source, in the transaction of the rows. Throws `StoreError`.
+    package func setFollowedSource(_ source: some Encodable, named name: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let text = String(decoding: try encoder.encode(source), as: UTF8.self)
         var bytes: [UInt8] = []
         bytes.appendText(text)
-        try setBeside { try $0.setAttachment(.source, to: bytes) }
+        try setBeside { try $0.setAttachment(.source, of: SourceName.part(name), to: bytes) }
     }
 
-    /// Stores the position that was reached in the source, in the transaction of the rows. Throws `StoreError`.
-    package func setSourcePosition(_ position: SourcePosition) throws {
-        try setBeside { try $0.setSourcePosition(position) }
+    /// Stores the position that was reached in a source, in the transaction of the rows. Throws `StoreError`.
+    package func setSourcePosition(_ position: SourcePosition, named name: String) throws {
+        try setBeside { try $0.setSourcePosition(position, named: name) }
     }
 
-    /// Deletes the description of the source and the position. Throws `StoreError`.
-    package func endFollowing() throws {
+    /// Deletes the description of a source and the position. Throws `StoreError`.
+    package func endFollowing(_ name: String) throws {
         try setBeside {
-            try $0.setAttachment(.source, to: nil)
-            try $0.setAttachment(.sourcePosition, to: nil)
+            try $0.setAttachment(.source, of: SourceName.part(name), to: nil)
+            try $0.setAttachment(.sourcePosition, of: SourceName.part(name), to: nil)
         }
     }
 }

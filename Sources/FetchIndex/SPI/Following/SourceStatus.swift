@@ -3,8 +3,8 @@ internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// A report of the process that follows a source. It's in a file of its own in the store's folder, so losing the file
-/// loses only the report.
+/// A report of the process that follows a source. Each source's report is in a file of its own in the store's folder, so
+/// losing the file loses only the report.
 ///
 /// For the module that follows a source. Users read ``StoreInformation/Source``.
 package struct SourceStatus: Codable, Equatable, Sendable {
@@ -46,9 +46,13 @@ package struct SourceStatus: Codable, Equatable, Sendable {
 extension Store {
     private static let mostStatusBytes = 4096
 
-    /// Reads the last report; nil if it is missing or can't be read.
-    var sourceStatus: SourceStatus? {
-        guard let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDONLY | O_NONBLOCK) else { return nil }
+    private func sourceStatusPath(_ name: String) -> String {
+        path + "/" + StoreFiles.sourceStatus + (name == SourceName.main ? "" : "." + name)
+    }
+
+    /// Reads the last report about a source; nil if it is missing or can't be read.
+    func sourceStatus(named name: String) -> SourceStatus? {
+        guard let file = try? OpenFile(sourceStatusPath(name), O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.mostStatusBytes)
         let count = bytes.withUnsafeMutableBytes { pread(file.descriptor, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { return nil }
@@ -56,12 +60,12 @@ extension Store {
     }
 
     /// Writes a report. Ignores errors, because reports are only shown to users.
-    func setSourceStatus(_ status: SourceStatus) {
+    func setSourceStatus(_ status: SourceStatus, named name: String) {
         var status = status
         // A long reason is shortened, so that the report usually fits into the file.
         status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
-            let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
+            let file = try? OpenFile(sourceStatusPath(name), O_RDWR | O_CREAT | O_NONBLOCK)
         else { return }
         // A single call writes the whole file, so that a reader usually doesn't get half of a report.
         let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)

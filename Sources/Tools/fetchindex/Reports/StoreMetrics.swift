@@ -23,7 +23,7 @@ struct StoreMetrics {
         addStore(to: &metrics)
         addBookmarks(to: &metrics)
         addCaches(to: &metrics)
-        if let source = information.source { add(source, to: &metrics) }
+        addSources(to: &metrics)
         return metrics.text
     }
 
@@ -103,30 +103,32 @@ struct StoreMetrics {
             each { ($0.contents?.catchUps).map(Double.init) })
     }
 
-    private func add(_ source: StoreInformation.Source, to metrics: inout MetricsText) {
+    private func addSources(to metrics: inout MetricsText) {
+        func each(_ value: (StoreInformation.Source) -> Double?) -> [([(String, String)], Double)] {
+            information.sources.compactMap { source in value(source).map { ([("source", source.name)], $0) } }
+        }
         metrics.append(
-            "fetchindex_source_running", .gauge, "1 if a process follows the source.", source.isRunning ? 1 : 0)
+            "fetchindex_source_running", .gauge, "1 if a process follows the source.", each { $0.isRunning ? 1 : 0 })
         metrics.append(
             "fetchindex_source_consistent", .gauge,
-            "1 if the followed tables are copied, and consistent with each other.",
-            source.isConsistent ? 1 : 0)
+            "1 if the followed tables are copied, and consistent with each other.", each { $0.isConsistent ? 1 : 0 })
         metrics.append(
-            "fetchindex_source_omitted_rows", .gauge, "Rows that are left out, because their values cannot be stored.",
-            Double(source.tables.reduce(0) { $0 + $1.omittedRows.count }))
+            "fetchindex_source_omitted_rows", .gauge, "Rows that are left out, because they cannot be stored.",
+            each { Double($0.tables.reduce(0) { $0 + $1.omittedRows.count }) })
         metrics.append(
-            "fetchindex_source_lag_seconds", .gauge, "Delay of the store behind the source.", source.lagSeconds)
+            "fetchindex_source_lag_seconds", .gauge, "Delay of the store behind the source.", each(\.lagSeconds))
         metrics.append(
-            "fetchindex_source_silence_seconds", .gauge, "Seconds since the source was last heard from.", source.silence
-        )
+            "fetchindex_source_silence_seconds", .gauge, "Seconds since the source was last heard from.",
+            each(\.silence))
         metrics.append(
             "fetchindex_source_lag_bytes", .gauge, "Bytes of the source's log that the store hasn't received.",
-            source.lagBytes.map(Double.init))
+            each { $0.lagBytes.map(Double.init) })
         metrics.append(
             "fetchindex_source_retained_bytes", .gauge, "Bytes of log that the source keeps for the slot.",
-            source.retainedBytes.map(Double.init))
+            each { $0.retainedBytes.map(Double.init) })
         metrics.append(
             "fetchindex_source_report_timestamp_seconds", .gauge, "Time of the follower's last report.",
-            source.age.map { Date().timeIntervalSince1970 - $0 })
+            each { $0.age.map { Date().timeIntervalSince1970 - $0 } })
     }
 }
 

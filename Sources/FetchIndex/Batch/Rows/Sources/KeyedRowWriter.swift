@@ -1,5 +1,6 @@
 package import FetchIndexModels
 internal import FetchIndexOrderCaches
+internal import FetchIndexPlatform
 internal import FetchIndexRecords
 package import FetchIndexValues
 
@@ -82,11 +83,33 @@ package final class KeyedRowWriter {
     /// The writer of a table's rows.
     private func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
 
-    private func found(_ table: RowTable, _ key: [Value]) throws -> RecordKey? { try rows(of: table).object(key: key) }
+    /// Finds the object of the table's part that has a key.
+    private func found(_ table: RowTable, _ key: [Value]) throws -> RecordKey? {
+        guard let object = try rows(of: table).object(key: key) else { return nil }
+        return try isOwn(object, table) ? object : nil
+    }
 
-    /// Inserts a complete row, or updates the object that has its key. O(log n).
+    private func isOwn(_ object: RecordKey, _ table: RowTable) throws -> Bool {
+        guard let part = table.part, !part.isInKey else { return true }
+        var isOwn = false
+        _ = try writer.record(object) { isOwn = try part.contains($0, of: table.entity) }
+        return isOwn
+    }
+
+    /// Whether an object that isn't the table's has a key, so that no row of the table can have it. O(log n).
+    package func isHeld(_ key: [Value], _ table: RowTable) throws -> Bool {
+        guard let part = table.part, !part.isInKey else { return false }
+        return try withPublicErrors {
+            guard let object = try rows(of: table).object(key: key) else { return false }
+            return try !isOwn(object, table)
+        }
+    }
+
+    /// Inserts a complete row, or updates the object that has its key. Throws `HeldKey` if an object that isn't the table's
+    /// has the key. O(log n).
     package func insert(_ row: KeyedRow, _ table: RowTable) throws {
         try withPublicErrors {
+            if try isHeld(row.key, table) { throw HeldKey() }
             let stored = try found(table, row.key)
             try write(row, as: stored, table)
             if stored == nil { hasArrived(row.key, table) }
@@ -96,12 +119,13 @@ package final class KeyedRowWriter {
     /// Updates the object that has a row's old key, which may equal the new key. If another object has the new key,
     /// updates that object, and deletes the one with the old key. If no object has either key, inserts the row. Returns
     /// false if the row is partial and can't be inserted. If a partial row changes its key while `isCatchingUp`, the
-    /// objects with the two keys may belong to later rows: deletes them, and returns false. O(log n); if the key
-    /// changes, also O(log n) for each object that refers to the row's object.
+    /// objects with the two keys may belong to later rows: deletes them, and returns false. Throws like `insert`, before
+    /// anything is written. O(log n); if the key changes, also O(log n) for each object that refers to the row's object.
     package func update(
         _ row: KeyedRow, oldKey: [Value], isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
+            if try isHeld(row.key, table) { throw HeldKey() }
             var object = try found(table, oldKey)
             // Both keys may have the same object, because 0.0 and -0.0 are the same key.
             if oldKey != row.key, let holder = try found(table, row.key), holder != object {
@@ -134,13 +158,15 @@ package final class KeyedRowWriter {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
 
-    /// Deletes the objects whose object numbers fulfil a condition. O(n), and O(log n) for each deleted object and for
-    /// each object that refers to one of them.
+    /// Deletes the table's objects whose object numbers fulfil a condition. O(n), and O(log n) for each deleted object and
+    /// for each object that refers to one of them.
     package func deleteAll(of table: RowTable, where isMember: (UInt64) -> Bool) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
-            try writer.scan(table.entityNumber) { object, _ in
-                if isMember(object.number) { objects.append(object) }
+            try writer.scan(table.entityNumber) { object, record in
+                if try isMember(object.number) && table.part?.contains(record, of: table.entity) ?? true {
+                    objects.append(object)
+                }
                 return true
             }
             for object in objects { try delete(object, table) }
@@ -207,28 +233,51 @@ package final class KeyedRowWriter {
 
     /// Writes a batch of rows. Stored objects keep their values in the slots `kept`. References to objects that are
     /// missing, for example because their table is copied later, are left to `linkAll`. `done` gets the number of each
-    /// row's object. O(k log n) for k rows.
+    /// row's object, and `held` the index of each row that isn't written, because an object that isn't the table's has
+    /// its key. O(k log n) for k rows.
     package func put(
-        _ rows: RowBatch, keeping kept: Set<Int>, _ table: RowTable, done: (UInt64) -> Void
+        _ rows: RowBatch, keeping kept: Set<Int>, _ table: RowTable, held: (Int) -> Void = { _ in },
+        done: (UInt64) -> Void
     ) throws {
         let kept = kept.subtracting(table.referenceSlots)
-        let rule =
-            table.key.map { WriteRule.update(table.entity, by: $0, keeping: kept.isEmpty ? nil : kept) } ?? .insert
         try withPublicErrors {
-            if table.columns.isEmpty { return try put(rows.records, table, rule, done) }
-            try put(self.rows(of: table).linked(rows.records), table, rule, done)
+            if table.columns.isEmpty { return try put(rows.records, kept, table, held, done) }
+            try put(self.rows(of: table).linked(rows.records), kept, table, held, done)
         }
     }
 
     private func put(
-        _ batch: borrowing RecordBatch, _ table: RowTable, _ rule: WriteRule, _ done: (UInt64) -> Void
+        _ batch: borrowing RecordBatch, _ kept: Set<Int>, _ table: RowTable, _ held: (Int) -> Void,
+        _ done: (UInt64) -> Void
     ) throws {
-        try writer.write(table.entityNumber, batch, rule) { _, outcome in
-            counts.add(outcome)
-            done(outcome.object.number)
+        let rule =
+            table.key.map { WriteRule.update(table.entity, by: $0, keeping: kept.isEmpty ? nil : kept) } ?? .insert
+        guard let part = table.part, !part.isInKey, let key = table.key else {
+            try writer.write(table.entityNumber, batch, rule) { take($1, done) }
+            return
+        }
+        // An object that isn't the table's keeps its record.
+        let entity = table.entity
+        var isHeld = false
+        let partRule = WriteRule.update(by: [key]) { old, new, own in
+            isHeld = try !part.contains(old, of: entity)
+            if isHeld { return [UInt8](copying: old) }
+            return try entity.record(from: new, keeping: own.map { $0.slots.union(kept) } ?? kept, of: old)
+        }
+        try writer.write(table.entityNumber, batch, partRule) { index, outcome in
+            if isHeld { held(index) } else { take(outcome, done) }
+            isHeld = false
         }
     }
+
+    private func take(_ outcome: WriteOutcome, _ done: (UInt64) -> Void) {
+        counts.add(outcome)
+        done(outcome.object.number)
+    }
 }
+
+/// Thrown for a row with a key that an object of another source has.
+package struct HeldKey: Error {}
 
 extension RowBatch {
     /// Sorts the rows' keys, if the table has a key, so that the writer needn't sort them. Call this after the last row

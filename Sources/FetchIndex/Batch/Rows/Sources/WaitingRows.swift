@@ -3,7 +3,9 @@ internal import FetchIndexValues
 
 /// Objects whose foreign keys name missing rows. A source that is itself a replica may get the missing rows later, or
 /// never.
-package final class WaitingRows {
+///
+/// Writers of several threads may share it: only the one that has the store's writer uses it.
+package final class WaitingRows: @unchecked Sendable {
     /// The name of a row: its entity, and the values of its key in the order of the key's constraint.
     struct Name: Hashable {
         let entity: Int
@@ -15,6 +17,8 @@ package final class WaitingRows {
     package init() {}
 
     package var isEmpty: Bool { waiting.isEmpty }
+
+    package func removeAll() { waiting = [:] }
 
     func add(_ object: RecordKey, for name: Name) { waiting[name, default: []].insert(object) }
 

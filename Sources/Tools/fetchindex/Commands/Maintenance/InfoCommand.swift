@@ -40,14 +40,17 @@ struct InfoCommand: ParsableCommand {
     }
 
     private static func requireLag(of information: StoreInformation, atMost most: Double) throws {
-        guard let source = information.source else { throw Failure("the store follows no source") }
-        guard let lag = source.greatestLagSeconds else {
-            let reason = source.reason.map { ": \($0)" } ?? (source.isRunning ? "" : ": no process follows it")
-            throw Failure("how far the store is behind its source is not known\(reason)")
+        if information.sources.isEmpty { throw Failure("the store follows no source") }
+        for source in information.sources {
+            let title = information.sources.count == 1 ? "its source" : "its source \(source.name)"
+            guard let lag = source.greatestLagSeconds else {
+                let reason = source.reason.map { ": \($0)" } ?? (source.isRunning ? "" : ": no process follows it")
+                throw Failure("how far the store is behind \(title) is not known\(reason)")
+            }
+            if lag <= most { continue }
+            let silence = source.silence.map { ", and last heard from it \(Numbers.span(seconds: $0)) ago" } ?? ""
+            throw Failure("the store may be \(Numbers.span(seconds: lag)) behind \(title)\(silence)")
         }
-        if lag <= most { return }
-        let silence = source.silence.map { ", and last heard from it \(Numbers.span(seconds: $0)) ago" } ?? ""
-        throw Failure("the store may be \(Numbers.span(seconds: lag)) behind its source\(silence)")
     }
 
     private static func show(_ information: StoreInformation) {
@@ -87,7 +90,7 @@ struct InfoCommand: ParsableCommand {
         if !information.caches.isEmpty {
             Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")
         }
-        if let source = information.source { show(source) }
+        for source in information.sources { show(source) }
         Output.line("\nreaders \(information.readers.count)")
         for reader in information.readers {
             Output.line("  \(sentence(reader).visible)")
@@ -103,11 +106,13 @@ struct InfoCommand: ParsableCommand {
     }
 
     private static func show(_ source: StoreInformation.Source) {
-        Output.line("\nsource  \(source.address.visible)")
+        let name = source.name == SourceName.main ? "" : "\(source.name): "
+        Output.line("\nsource  \(name)\(source.address.visible)")
         for table in source.tables {
             let condition = table.condition.map { " where \($0)" } ?? ""
+            let shard = table.shard.map { ", with the source's name as \($0)" } ?? ""
             Output.line(
-                "  \(table.name) as \(table.entity), by \(table.key)\(condition)".visible
+                "  \(table.name) as \(table.entity), by \(table.key)\(shard)\(condition)".visible
                     + (table.isCopied ? "" : ": not copied yet"))
             for reason in table.omittedRows.prefix(3) { Output.line("    left out: \(reason.visible)") }
             if table.omittedRows.count > 3 {

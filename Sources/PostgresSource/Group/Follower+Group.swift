@@ -1,0 +1,54 @@
+internal import FetchIndex
+internal import FetchIndexModels
+
+// The store's writer, and what a follower knows of the store's other sources.
+extension Follower {
+    /// The author of a commit, with what it has of the source.
+    func author(_ content: String? = nil) -> String {
+        (["postgres"] + (name == SourceName.main ? [] : [name]) + [content].compactMap { $0 }).joined(separator: " ")
+    }
+
+    /// Begins a transaction of the store.
+    func beginWriting(author: String? = nil, changesRecords: Bool = true) throws -> KeyedRowWriter {
+        let writer = try group.writer(
+            in: container, author: author ?? self.author(), changesRecords: changesRecords)
+        // No other follower stores a description now.
+        let generation = group.generation
+        if generation != others.generation {
+            others = try OtherSources(than: name, in: container, generation: generation)
+        }
+        return writer
+    }
+
+    func readOthers() throws { others = try OtherSources(than: name, in: container) }
+
+    /// Notes that a transaction may have failed after it took rows out of the waiting ones, which other followers share.
+    func noteFailedTransaction() { if !others.isEmpty { group.noteLostWaitingRows() } }
+
+    // MARK: Links
+
+    /// Returns the table of an entity whose objects are linked by foreign keys; nil if it has none.
+    func rowTable(of entity: String, in model: Model) throws -> RowTable? {
+        if let own = source.tables.first(where: { $0.entity == entity }) {
+            return try RowTable(own, of: source, besides: others, in: model)
+        }
+        guard let (owner, table) = others.tables(of: entity).first else { return nil }
+        return try RowTable(table, of: owner, besides: others, in: model)
+    }
+
+    /// Links the objects whose foreign keys name objects that exist now: those of this source's tables or, if
+    /// `ofAllSources`, of all tables.
+    func linkAll(_ writer: KeyedRowWriter, ofAllSources: Bool) throws {
+        let tables = source.tables + (ofAllSources ? others.tables.map(\.table) : [])
+        for entity in Set(tables.map(\.entity)).sorted() {
+            guard let table = try rowTable(of: entity, in: writer.model), table.hasForeignKeys else { continue }
+            try writer.linkAll(table)
+        }
+    }
+
+    func findWaitingRows() throws {
+        let writer = try beginWriting()
+        try linkAll(writer, ofAllSources: true)
+        try commit(writer)
+    }
+}
