@@ -152,6 +152,7 @@ import Testing
         )
         try followed.follow(["t"]) { ($0.slot, $0.publication) = (slot, "mine") }
         try requireEqual(followed, "t", "id", "a", "b")
+        guard TestServer.hasTwoPhaseSlots else { return }
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)_two', 'pgoutput', false, true)")
         let other = Followed(address: followed.address)
         let error = #expect(throws: SourceError.self) {

@@ -78,4 +78,18 @@ import Testing
             error?.reason.contains("the partition public.part of public.sales has a replica identity of its own")
                 ?? false)
     }
+
+    @Test func foreignTablesAreRefused() throws {
+        let (followed, _) = try Followed.database(
+            "CREATE FOREIGN DATA WRAPPER nothing; CREATE SERVER shard FOREIGN DATA WRAPPER nothing",
+            "CREATE FOREIGN TABLE public.far(id integer) SERVER shard",
+            "CREATE TABLE public.sales(id integer, v text) PARTITION BY RANGE (id)",
+            "CREATE TABLE public.near PARTITION OF public.sales FOR VALUES FROM (0) TO (10)",
+            "CREATE FOREIGN TABLE public.part PARTITION OF public.sales FOR VALUES FROM (10) TO (20) SERVER shard")
+        for (table, foreign) in [("far", "public.far"), ("sales", "public.part"), ("part", "public.part")] {
+            let error = #expect(throws: SourceError.self) { try followed.follow([table]) { $0.tables[0].key = ["id"] } }
+            #expect(
+                error?.reason.hasPrefix("\(foreign) is a foreign table, whose rows change on another server") == true)
+        }
+    }
 }

@@ -22,6 +22,8 @@ final class TestServer {
     }()
     /// Whether publications can have conditions and lists of columns.
     static let hasFilters = version.map { $0 >= 15 } ?? false
+    /// Whether slots can send prepared transactions.
+    static let hasTwoPhaseSlots = version.map { $0 >= 14 } ?? false
     /// Whether slots can be kept up to date on standbys, and followers can wait for standbys.
     static let hasFailoverSlots = version.map { $0 >= 17 } ?? false
     /// Whether the server has collations of ICU. PyPI's servers haven't.

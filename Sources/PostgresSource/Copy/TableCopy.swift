@@ -26,8 +26,8 @@ struct TableCopy {
         var rows = RowBatch()
         /// Rows that can't be stored.
         var omitted: [UnstorableRow] = []
-        /// For each row, the error if an object of another source has the row's key; empty if there can be none.
-        var held: [UnstorableRow] = []
+        /// The keys by which rows are left out; empty if every row can be written.
+        var keys: [(omitted: String, text: String)] = []
         /// The last key of a full range, if the batch ends it.
         var endOfRange: [String]?
         var isLast = false
@@ -80,7 +80,11 @@ struct TableCopy {
             }
             var omitted = batch.omitted
             try writer.put(
-                batch.rows, keeping: kept, reader.table, held: { omitted.append(batch.held[$0]) }, done: seen)
+                batch.rows, keeping: kept, reader.table,
+                refused: { index, error in
+                    let key = batch.keys[index]
+                    omitted.append(reader.refused(error, key.omitted, key.text))
+                }, done: seen)
             for row in omitted { try omit(row) }
             guard batch.endOfRange != nil || batch.isLast else { return }
             open = nil
@@ -108,7 +112,7 @@ struct TableCopy {
         var batch = Batch()
         var row = CopiedRow()
         var count = 0
-        let mayBeHeld = table.shard.map { !$0.isInKey } ?? false
+        let mayBeRefused = !(table.shard?.isInKey ?? true) || !table.otherKeys.isEmpty
         try connection.copyOut(Self.command(table, after: key, limit: rangeLength)) { bytes in
             if batch.rows.isFull {
                 try batch.rows.sortKeys(of: reader.table)
@@ -122,7 +126,7 @@ struct TableCopy {
             try row.bytes.withUnsafeBytes { bytes in
                 do {
                     try reader.append(row.fields, bytes, to: &batch.rows)
-                    if mayBeHeld { batch.held.append(reader.heldRow(row.fields, bytes)) }
+                    if mayBeRefused { batch.keys.append(reader.omittedKeys(row.fields, bytes)) }
                 } catch let row as UnstorableRow {
                     batch.omitted.append(row)
                 }

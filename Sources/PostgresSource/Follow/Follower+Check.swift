@@ -143,6 +143,6 @@ extension Follower {
                 || coalesce((SELECT pg_catalog.string_agg(' ' || i.inhparent || '/' || i.xmin, '' ORDER BY i.inhrelid)
                     FROM pg_catalog.pg_inherits i WHERE i.inhrelid = ANY($2::oid[])), '')
             FROM pg_catalog.pg_publication p WHERE p.pubname = $1
-            """, [source.publication, "{" + source.tables.map { "\($0.number)" }.joined(separator: ",") + "}"])
+            """, [source.publication, source.tableNumbers])
     }
 }

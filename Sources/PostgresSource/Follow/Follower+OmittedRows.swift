@@ -12,7 +12,7 @@ extension Follower {
     ) throws {
         do {
             let keyed = try reader.row(row, bytes)
-            try reader.refusingHeldKeys(row, bytes) { try writer.insert(keyed, reader.table) }
+            try reader.writing(row, bytes) { try writer.insert(keyed, reader.table) }
             keep(reader.omittedKey(row, bytes), of: index)
         } catch let omitted as UnstorableRow {
             try writer.delete(key: reader.key(row, bytes), reader.table)

@@ -161,7 +161,7 @@ extension Follower {
         }
         if let other = source.tables.first(where: { $0.references.contains { $0.entity == table.entity } }) {
             if let key = choice.key, Set(key) != Set(table.key) { throw refuse("the key of \(table.title)", other) }
-            if let column = table.key.first(where: changed.contains) {
+            if let column = (table.key + table.otherKeys.flatMap(\.self)).first(where: changed.contains) {
                 throw refuse("the type of \(table.title).\(column)", other)
             }
         }

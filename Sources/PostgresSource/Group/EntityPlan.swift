@@ -82,6 +82,16 @@ struct EntityPlan {
                     "the source \(owner.name) fills the entity \(followed.entity) by \(other.keyTitle), but the key of \(title) is \(followed.keyTitle)",
                     remedy: .chooseKey)
             }
+            if let names = other.otherKeys.first(where: { !table.isUnique($0) }) {
+                throw SourceError(
+                    .refused,
+                    "\(title) has no unique index of \(names.joined(separator: ", ")), but the table of the source \(owner.name) has one: "
+                        + "ALTER TABLE \(table.choice.quoted) ADD UNIQUE (\(names.map(\.quotedName).joined(separator: ", ")))"
+                )
+            }
+            if let index = tables.firstIndex(where: { $0.entity == followed.entity }) {
+                tables[index].otherKeys = other.otherKeys
+            }
             shared.insert(followed.entity)
         } else if followed.shard != nil, let entity = stored.entity(named: followed.entity) {
             // Sources that the store followed earlier may have filled the entity.
@@ -93,7 +103,10 @@ struct EntityPlan {
     }
 
     private mutating func addEntity(of table: SourceTable, _ followed: FollowedSource.Table) throws {
-        let own = try table.entity()
+        let described = try table.entity()
+        let own = Entity(
+            described.name, described.attributes,
+            unique: described.uniqueAttributes + followed.otherKeys.map(followed.attributes(ofKey:)))
         guard shared.contains(followed.entity), let known = stored.entity(named: followed.entity) else {
             entities.append(own.adding(relationships[own.name] ?? []))
             return
@@ -121,9 +134,10 @@ struct EntityPlan {
     /// The table to whose rows a foreign key refers.
     private struct Destination {
         let entity: String
-        /// The columns of the table's key.
+        /// The columns that the foreign key names, in their order in the table's key or constraint.
         let key: [String]
-        let isOfOtherSource: Bool
+        /// Whether these columns are the key of a table of the same source.
+        let isOwnKey: Bool
     }
 
     private mutating func relate(
@@ -141,7 +155,15 @@ struct EntityPlan {
         self.tables[index].references.append(
             FollowedSource.Reference(
                 columns: ordered, relationship: known ?? makeRelationship(reference.columns, entity, to: other.entity),
-                entity: other.entity, key: other.isOfOtherSource ? other.key : nil))
+                entity: other.entity, key: other.isOwnKey ? nil : other.key))
+        if !other.isOwnKey { noteOtherKey(other.key, of: other.entity) }
+    }
+
+    private mutating func noteOtherKey(_ key: [String], of entity: String) {
+        guard let index = tables.firstIndex(where: { $0.entity == entity }),
+            !tables[index].otherKeys.contains(where: { Set($0) == Set(key) })
+        else { return }
+        tables[index].otherKeys.append(key)
     }
 
     private func destination(
@@ -151,7 +173,12 @@ struct EntityPlan {
             // Rows of one source refer to each other by the source's name, too.
             let isNamed = other.choice.shard?.isInKey ?? false
             guard table.hasTypes(of: other, reference), !isNamed || table.choice.shard != nil else { return nil }
-            return Destination(entity: other.choice.entity, key: other.key.map(\.name), isOfOtherSource: false)
+            let key = other.key.map(\.name)
+            if Set(key) == Set(reference.key) {
+                return Destination(entity: other.choice.entity, key: key, isOwnKey: true)
+            }
+            guard mayName(reference.key, of: other) else { return nil }
+            return Destination(entity: other.choice.entity, key: reference.key, isOwnKey: false)
         }
         let found = others.tables.first { _, other in
             other.schema == reference.schema && other.name == reference.table && other.condition == nil
@@ -161,7 +188,19 @@ struct EntityPlan {
         let hasTypes = zip(reference.columns, reference.key).allSatisfy { column, key in
             table.type(ofColumn: column) == entity.attributes.first { $0.name == key }?.type
         }
-        return hasTypes ? Destination(entity: other.entity, key: other.key, isOfOtherSource: true) : nil
+        return hasTypes ? Destination(entity: other.entity, key: other.key, isOwnKey: false) : nil
+    }
+
+    /// Whether foreign keys may name rows by unique columns that aren't the key. A stored entity that gets such a
+    /// constraint may have rows of different times, so only a new one can.
+    private func mayName(_ columns: [String], of other: SourceTable) -> Bool {
+        let entity = other.choice.entity
+        let known = tables.first { $0.entity == entity }
+        if known?.otherKeys.contains(where: { Set($0) == Set(columns) }) ?? false { return true }
+        return !shared.contains(entity) && new.map { $0.contains(entity) } ?? true
+            && other.choice.shard?.isInKey ?? true && other.isUnique(columns) && other.isExact(columns)
+            && columns.allSatisfy { name in known?.columns.contains { $0.name == name } ?? false }
+            && !Set(columns).isSubset(of: other.key.map(\.name))
     }
 
     /// The relationship of a shared entity that foreign keys of other sources set already.

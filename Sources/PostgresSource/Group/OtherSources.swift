@@ -60,16 +60,20 @@ extension RowTable {
         let references = others.references(of: followed).compactMap { owner, reference -> Reference? in
             let tables = (owner ?? source)?.tables ?? []
             let table = tables.first { $0.entity == reference.entity }
-            guard let key = reference.key ?? table?.keyAttributes else { return nil }
+            guard let key = reference.key ?? table?.key else { return nil }
             // Rows of one source refer to each other, unless the key alone identifies the other row.
-            let isNamed = reference.key == nil && table?.shard?.isInKey ?? false
+            let isNamed = table?.shard?.isInKey ?? false
             if isNamed && followed.shard == nil { return nil }
             let attributes = (isNamed ? [followed.shard?.attribute ?? ""] : []) + reference.columns
-            return (attributes, reference.relationship, reference.entity, key)
+            return (
+                attributes, reference.relationship, reference.entity, table?.attributes(ofKey: key) ?? key
+            )
         }
         let part = followed.shard.map {
             (attribute: $0.attribute, value: Value.string(source?.name ?? SourceName.main))
         }
-        try self.init(followed.entity, key: followed.keyAttributes, references: references, part: part, in: model)
+        try self.init(
+            followed.entity, key: followed.keyAttributes, references: references, part: part,
+            otherKeys: followed.otherKeys.map(followed.attributes(ofKey:)), in: model)
     }
 }

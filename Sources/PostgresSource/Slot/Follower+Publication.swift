@@ -38,9 +38,13 @@ extension Follower {
     /// Checks that the publication sends the rows of each table under the table's own name.
     private func requirePublished() throws {
         for table in source.tables {
+            // PostgreSQL 13 lists partitions too, although it sends their rows under the partitioned table's name.
             let found = try connection.value(
-                "SELECT 1 FROM pg_catalog.pg_publication_tables WHERE pubname = $1 AND schemaname = $2 AND tablename = $3",
-                [source.publication, table.schema, table.name])
+                """
+                SELECT 1 FROM pg_catalog.pg_publication_tables WHERE pubname = $1 AND schemaname = $2 AND tablename = $3
+                    AND NOT EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors($4::oid) a
+                        WHERE a.relid <> $4::oid AND a.relid = ANY($5::oid[]))
+                """, [source.publication, table.schema, table.name, "\(table.number)", source.tableNumbers])
             if found != nil { continue }
             throw SourceError(
                 .refused,

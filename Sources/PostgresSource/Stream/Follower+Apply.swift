@@ -103,7 +103,7 @@ extension Follower {
                     // If the source sends no old key, the key hasn't changed.
                     let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
                     // While the store isn't consistent, stored rows may be newer than the streamed ones.
-                    let isWritten = try reader.refusingHeldKeys(row, bytes) {
+                    let isWritten = try reader.writing(row, bytes) {
                         try writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table)
                     }
                     keep(reader.omittedKey(row, bytes), of: index)

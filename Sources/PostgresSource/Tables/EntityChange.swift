@@ -57,7 +57,12 @@ struct EntityChange {
             }
         }
         (self.leftOut, self.cleared) = (leftOut, cleared)
-        let entity = Self.entity(stored, with: attributes, without: removed, change.presentNames)
+        let lost = change.lostKeys(of: table)
+        for index in attributes.indices {
+            let name = attributes[index].name
+            if lost.contains([change.renamed[name] ?? name]) { attributes[index] = attributes[index].notUnique }
+        }
+        let entity = Self.entity(stored, with: attributes, without: removed, lost, change.presentNames)
         self.entity =
             isChosen
             ? entity.replacingKey(
@@ -80,12 +85,14 @@ struct EntityChange {
     }
 
     private static func entity(
-        _ stored: Entity, with attributes: [AttributeDescription], without removed: [String],
+        _ stored: Entity, with attributes: [AttributeDescription], without removed: [String], _ lost: Set<Set<String>>,
         _ presentNames: [String: String]
     ) -> Entity {
         Entity(
             stored.name, attributes, relationships: stored.relationships,
-            unique: stored.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }.map { names in
+            unique: stored.uniqueAttributes.filter { names in
+                Set(names).isDisjoint(with: removed) && !lost.contains(Set(names))
+            }.map { names in
                 names.map { presentNames[$0] ?? $0 }
             },
             removed: removed.filter { name in !attributes.contains { $0.name == name } },
@@ -133,7 +140,23 @@ struct EntityChange {
     }
 }
 
+extension TableChange {
+    /// The attributes that aren't unique any more, because the table has lost the index by which foreign keys named its rows.
+    fileprivate func lostKeys(of table: FollowedSource.Table) -> Set<Set<String>> {
+        let present = followed.otherKeys.map(Set.init)
+        return Set(
+            table.otherKeys.filter { names in !present.contains(Set(names.map { presentNames[$0] ?? $0 })) }
+                .map { Set(table.attributes(ofKey: $0)) })
+    }
+}
+
 extension AttributeDescription {
+    fileprivate var notUnique: AttributeDescription {
+        AttributeDescription(
+            name, type, isOptional: isOptional, defaultValue: defaultValue, renamedFrom: renamedFrom,
+            derivation: derivation)
+    }
+
     fileprivate func with(_ type: ValueType) -> AttributeDescription {
         AttributeDescription(name, type, isOptional: isOptional, isUnique: isUnique, renamedFrom: renamedFrom)
     }

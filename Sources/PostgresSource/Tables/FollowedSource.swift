@@ -37,7 +37,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var columns: [String]
         package var relationship: String
         package var entity: String
-        /// The key attributes of the other entity, if its table is followed from another source.
+        /// The columns of the other table that the foreign key names, if that isn't the table's key, or if the table is
+        /// followed from another source.
         package var key: [String]?
 
         package init(columns: [String], relationship: String, entity: String, key: [String]? = nil) {
@@ -100,6 +101,8 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     }
 
     package var name: String { ownName ?? SourceName.main }
+    /// The numbers of the tables, as an array in SQL.
+    var tableNumbers: String { "{" + tables.map { "\($0.number)" }.joined(separator: ",") + "}" }
     package var isCopied: Bool { tables.allSatisfy(\.copy.isCopied) }
     package var isConsistent: Bool { consistentFrom == nil && isCopied }
 }

@@ -20,6 +20,8 @@ extension FollowedSource {
         package var key: [String]
         /// The attribute that contains the source's name; nil if only this source fills the entity.
         package var shard: Shard?
+        /// Columns that are unique together, by which foreign keys of other tables name rows.
+        package var otherKeys: [[String]] = []
         package var columns: [Column]
         /// Whether columns that are added to the table are followed, too.
         package var followsNewColumns: Bool
@@ -42,7 +44,11 @@ extension FollowedSource {
 
         package var title: String { "\(schema).\(name)" }
         /// The entity's attributes whose values together identify objects.
-        package var keyAttributes: [String] { (shard.flatMap { $0.isInKey ? [$0.attribute] : nil } ?? []) + key }
+        package var keyAttributes: [String] { attributes(ofKey: key) }
+        /// The attributes that are unique together if columns are unique together in the source.
+        package func attributes(ofKey columns: [String]) -> [String] {
+            (shard.flatMap { $0.isInKey ? [$0.attribute] : nil } ?? []) + columns
+        }
         /// The names of the key's columns, for messages and as the argument of the change table's triggers.
         package var keyTitle: String { key.joined(separator: ",") }
         package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
@@ -71,6 +77,7 @@ extension FollowedSource.Table: Codable {
         case key
         case keys
         case shard
+        case otherKeys
         case columns
         case followsNewColumns
         case asText
@@ -98,6 +105,7 @@ extension FollowedSource.Table: Codable {
             asText: try members.decode([String].self, forKey: .asText),
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
         shard = try members.decodeIfPresent(FollowedSource.Shard.self, forKey: .shard)
+        otherKeys = try members.decodeIfPresent([[String]].self, forKey: .otherKeys) ?? []
         leftOut = try members.decodeIfPresent([String: Int].self, forKey: .leftOut) ?? [:]
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
         references = try members.decode([FollowedSource.Reference].self, forKey: .references)
@@ -121,6 +129,7 @@ extension FollowedSource.Table: Codable {
             try members.encode(key, forKey: .keys)
         }
         try members.encodeIfPresent(shard, forKey: .shard)
+        if !otherKeys.isEmpty { try members.encode(otherKeys, forKey: .otherKeys) }
         try members.encode(columns, forKey: .columns)
         try members.encode(followsNewColumns, forKey: .followsNewColumns)
         try members.encode(asText, forKey: .asText)

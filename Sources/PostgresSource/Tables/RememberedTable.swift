@@ -56,6 +56,10 @@ struct RememberedTable {
         (followed.references, followed.copy, followed.unstorable) = (table.references, table.copy, table.unstorable)
         (followed.followsNewColumns, followed.leftOut) = (table.followsNewColumns, table.leftOut)
         followed.omittedRows = table.omittedRows
+        followed.otherKeys = table.otherKeys.compactMap { names in
+            let present = names.compactMap(presentName)
+            return present.count == names.count && source.isUnique(present) ? present : nil
+        }
         return followed
     }
 }

@@ -221,6 +221,11 @@ package struct RowReader {
         UnstorableRow.key(keyTexts(row, bytes))
     }
 
+    /// Returns that key, and the key as messages show it.
+    func omittedKeys(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> (omitted: String, text: String) {
+        (omittedKey(row, bytes), keyText(row, bytes))
+    }
+
     /// Returns that key for the values at the beginning of a row, like `notedKey`.
     func notedOmittedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
         UnstorableRow.key(
@@ -230,19 +235,28 @@ package struct RowReader {
             })
     }
 
-    /// Performs a write. Throws `UnstorableRow` if an object of another source has the row's key.
-    func refusingHeldKeys<Result>(
+    /// Performs a write. Throws `UnstorableRow` if the row can't be written.
+    func writing<Result>(
         _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ write: () throws -> Result
     ) throws -> Result {
-        do { return try write() } catch is HeldKey { throw heldRow(row, bytes) }
+        do { return try write() } catch let error as RefusedRow {
+            throw refused(error, omittedKey(row, bytes), keyText(row, bytes))
+        }
     }
 
-    /// The error for a row whose key an object of another source has.
-    func heldRow(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> UnstorableRow {
-        UnstorableRow(
-            key: omittedKey(row, bytes),
-            reason: "\(title): another source has a row with the key \(keyText(row, bytes)), too",
-            column: keyColumnPlaces.first.flatMap { columns[$0]?.name } ?? "", isHeld: true)
+    /// The error for a row that can't be written. `key` is its `omittedKey`.
+    func refused(_ error: RefusedRow, _ key: String, _ text: String) -> UnstorableRow {
+        switch error {
+        case .heldKey:
+            UnstorableRow(
+                key: key, reason: "\(title): another source has a row with the key \(text), too",
+                column: keyColumnPlaces.first.flatMap { columns[$0]?.name } ?? "", isHeld: true)
+        case .tooLong(let attribute):
+            UnstorableRow(
+                key: key,
+                reason: "\(title).\(attribute) of the row with the key \(text) is too long to be found by foreign keys",
+                column: attribute)
+        }
     }
 
     private func unstorable(

@@ -1,3 +1,5 @@
+internal import FetchIndexValues
+
 // The columns whose values identify rows, and what the source must have for them.
 extension SourceTable {
     /// A unique index that is checked immediately and has all rows. It identifies rows if its columns have no nulls.
@@ -26,6 +28,23 @@ extension SourceTable {
             return Key(
                 name: row[0] ?? "", columns: names(row[3]), nullable: names(row[4]), isPrimary: row[1] == "t",
                 isIdentity: row[2] == "t")
+        }
+    }
+
+    /// Whether the source has an index by which columns are unique together; rows with nulls aren't compared.
+    func isUnique(_ columns: [String]) -> Bool {
+        uniqueKeys.contains { $0.columns.count == columns.count && Set($0.columns) == Set(columns) }
+    }
+
+    /// Whether foreign keys that name unique columns can be followed: equal values of the columns are equal in the store,
+    /// and different ones are different.
+    func isExact(_ columns: [String]) -> Bool {
+        columns.allSatisfy { name in
+            guard let column = self.columns.first(where: { $0.name == name }), column.hasOwnOrder, !isJSON(column)
+            else {
+                return false
+            }
+            return [.integer, .string, .uuid, .data, .boolean].contains(type(of: column))
         }
     }
 

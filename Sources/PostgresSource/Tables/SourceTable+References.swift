@@ -34,13 +34,10 @@ extension SourceTable {
         ).map { Reference(columns: names($0[0]), schema: $0[1] ?? "", table: $0[2] ?? "", key: names($0[3])) }
     }
 
-    /// Returns the table that a foreign key refers to, if that table is followed without a condition and the foreign
-    /// key refers to its key; otherwise nil.
+    /// Returns the table that a foreign key refers to, if that table is followed without a condition; otherwise nil.
     func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
         tables.first {
-            $0.choice.schema == reference.schema && $0.choice.name == reference.table
-                && $0.key.count == reference.key.count && Set($0.key.map(\.name)) == Set(reference.key)
-                && $0.choice.condition == nil
+            $0.choice.schema == reference.schema && $0.choice.name == reference.table && $0.choice.condition == nil
         }
     }
 

@@ -41,6 +41,7 @@ struct SourceTable {
     /// The columns whose values together identify rows.
     let key: [Column]
     let references: [Reference]
+    let uniqueKeys: [Key]
 
     /// Reads a table from the catalogue, and checks its kind and its key. `followedColumns` checks its columns, and
     /// `checkCondition` its condition. Throws `SourceError`.
@@ -56,14 +57,22 @@ struct SourceTable {
                         i.inhrelid || '/' || i.xmin || '/' || coalesce(pg_catalog.pg_relation_filenode(p.relid), 0), ' '
                         ORDER BY i.inhrelid))::bigint & 4294967295
                     FROM pg_catalog.pg_partition_tree(c.oid) p JOIN pg_catalog.pg_inherits i ON i.inhrelid = p.relid)
-                ELSE pg_catalog.pg_relation_filenode(c.oid) END, c.relnatts
+                ELSE pg_catalog.pg_relation_filenode(c.oid) END, c.relnatts,
+                CASE WHEN c.relkind IN ('f', 'p') THEN (SELECT p.relid::regclass FROM pg_catalog.pg_partition_tree(c.oid) p
+                    JOIN pg_catalog.pg_class f ON f.oid = p.relid WHERE f.relkind = 'f' ORDER BY p.relid::oid LIMIT 1) END
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = $2
-            """, [choice.schema, choice.name], columns: 7)
+            """, [choice.schema, choice.name], columns: 8)
         guard let row = found.first, let number = row[0] else {
             throw SourceError(.refused, "the source has no table \(title)")
         }
         isPartitioned = row[1] == "p"
+        if let foreign = row[1] == "f" ? title : row[7] {
+            throw SourceError(
+                .refused,
+                "\(foreign) is a foreign table, whose rows change on another server: follow the table there, as a source of its own"
+            )
+        }
         if isPartitioned, way == .changeTable {
             throw SourceError(
                 .refused,
@@ -90,6 +99,7 @@ struct SourceTable {
         columns = try Self.columns(ofTable: number, connection)
         references = try Self.references(ofTable: number, connection)
         let keys = try Self.keys(ofTable: number, connection)
+        uniqueKeys = keys
         let key = try Self.key(choice, keys, columns)
         self.key = key
         if way == .stream {
@@ -203,7 +213,7 @@ struct SourceTable {
         isJSON(column) || choice.asText.contains(column.name) ? .string : ColumnValue.type(of: column.baseType)
     }
 
-    private func isJSON(_ column: Column) -> Bool { column.isArray && !choice.asText.contains(column.name) }
+    func isJSON(_ column: Column) -> Bool { column.isArray && !choice.asText.contains(column.name) }
 
     /// Returns the table as the store is to remember it.
     func followed() throws -> FollowedSource.Table {

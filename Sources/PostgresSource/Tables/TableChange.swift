@@ -34,8 +34,11 @@ struct TableChange {
         (self.table, followed) = (table, new)
         // If a name belongs to another column now, no column counts as renamed: all values are copied again.
         renamed = reusesName || isShared ? [:] : Self.renamed(from: old, to: new)
+        // Without a unique index, rows may have lost values to others that have the same ones.
+        let hasLostIndex = new.otherKeys.count < old.otherKeys.count
         needsCopy =
-            isShared && !Set(old.columns.map(\.name)).isSubset(of: new.columns.map(\.name)) || hasLostKeys || reusesName
+            hasLostIndex || isShared && !Set(old.columns.map(\.name)).isSubset(of: new.columns.map(\.name))
+            || hasLostKeys || reusesName
             || table.number != old.number
             || isRewritten && (rewritesAreSilent || table.isPartitioned)
             || new.columns.contains { Self.hasUntoldValues($0, old, table, isRewritten: isRewritten) }

@@ -31,19 +31,26 @@ package final class RowTable {
     let columns: [RelatedColumn]
     /// The part of the entity to which the rows belong; nil for the whole entity.
     let part: Part?
+    /// Unique constraints, besides the key, by which foreign keys name rows.
+    let otherKeys: [UniqueConstraint]
 
-    init(_ number: Int, _ entity: Entity, key: UniqueConstraint?, _ columns: [RelatedColumn], part: Part? = nil) {
+    init(
+        _ number: Int, _ entity: Entity, key: UniqueConstraint?, _ columns: [RelatedColumn], part: Part? = nil,
+        otherKeys: [UniqueConstraint] = []
+    ) {
         (entityNumber, self.entity, self.key, self.columns, self.part) = (number, entity, key, columns, part)
+        self.otherKeys = otherKeys
     }
 
     /// Makes a table whose rows have foreign keys. If `part` isn't nil, the rows have its value in its attribute, and the
-    /// other objects of the entity aren't theirs. Returns nil if the key isn't unique. Leaves out a reference if the
-    /// model lacks one of its attributes or its relationship, or if the entity's records have no reference for it.
-    /// Throws `ModelError` for an unknown entity or key, and `RequestError` if a reference's key isn't unique or the
-    /// relationship doesn't lead to the reference's entity.
+    /// other objects of the entity aren't theirs. `otherKeys` are attributes by which foreign keys name rows; those that
+    /// aren't unique are left out. Returns nil if the key isn't unique. Leaves out a reference if the model lacks one of
+    /// its attributes or its relationship, if the entity's records have no reference for it, or if its key isn't unique.
+    /// Throws `ModelError` for an unknown entity or key, and `RequestError` if the relationship doesn't lead to the
+    /// reference's entity.
     package convenience init?(
         _ name: String, key: [String], references: [Reference] = [], part: (attribute: String, value: Value)? = nil,
-        in model: Model
+        otherKeys: [[String]] = [], in model: Model
     ) throws {
         let number = try model.number(of: name)
         let entity = model.entities[number]
@@ -52,7 +59,8 @@ package final class RowTable {
         let columns: [RelatedColumn] = try references.compactMap { reference in
             let slots = reference.attributes.compactMap { entity.slot(of: $0) }
             guard slots.count == reference.attributes.count,
-                case .reference? = entity.relationship(named: reference.relationship)?.storage
+                case .reference? = entity.relationship(named: reference.relationship)?.storage,
+                model.entity(named: reference.entity)?.uniqueConstraint(of: reference.key) != nil
             else { return nil }
             return try RelatedColumn(
                 reference.relationship, of: number, by: (reference.entity, reference.key), foreignKey: slots, in: model)
@@ -62,7 +70,8 @@ package final class RowTable {
             return Part(
                 slot: slot, type: entity.type(at: slot), value: part.value, isInKey: constraint.slots.contains(slot))
         }
-        self.init(number, entity, key: constraint, columns, part: own)
+        let others = otherKeys.compactMap { entity.uniqueConstraint(of: $0) }.filter { $0 != constraint }
+        self.init(number, entity, key: constraint, columns, part: own, otherKeys: others)
     }
 
     /// The slots of the key's attributes, in the order in which functions take their values.
@@ -72,4 +81,12 @@ package final class RowTable {
 
     /// The slots of the references that the columns set.
     var referenceSlots: [Int] { columns.filter { $0.kind == .one }.map(\.reference.slot) }
+}
+
+extension Entity {
+    /// The unique constraint of attributes, which may have their former names; nil if they aren't unique together.
+    fileprivate func uniqueConstraint(of names: [String]) -> UniqueConstraint? {
+        let slots = names.compactMap { slot(of: $0) }
+        return slots.count == names.count ? uniqueConstraint(ofSlots: slots) : nil
+    }
 }

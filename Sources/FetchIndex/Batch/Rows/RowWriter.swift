@@ -71,7 +71,9 @@ struct RowWriter {
             if column.isForeignKey {
                 let key = try column.foreignKey(in: record.span.bytes, of: entity)
                 let object = try key.flatMap { try column.stored($0, in: transaction) }
-                if object == nil, let key { missing.append(WaitingRows.Name(entity: column.destination, key: key)) }
+                if object == nil, let key, let slots = column.key?.constraint.slots {
+                    missing.append(WaitingRows.Name(entity: column.destination, slots: slots, values: key))
+                }
                 values[column.reference.slot] = object?.reference ?? .null
             } else if case .named(let value) = related[place] {
                 values[column.reference.slot] = try column.object(named: value, for: entity, in: transaction)?.reference

@@ -11,8 +11,8 @@ package import FetchIndexValues
 /// ``BatchWriter``.
 package final class KeyedRowWriter {
     private let container: PersistentContainer
-    private let writer: StoreWriter
-    package private(set) var counts = BatchWriter.Counts()
+    let writer: StoreWriter
+    package internal(set) var counts = BatchWriter.Counts()
     /// Objects that `linkLater` is to link, because an object that their foreign keys name was missing, has arrived,
     /// was deleted, or got another key.
     private var unlinked: [RecordKey] = []
@@ -81,10 +81,10 @@ package final class KeyedRowWriter {
     }
 
     /// The writer of a table's rows.
-    private func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
+    func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
 
     /// Finds the object of the table's part that has a key.
-    private func found(_ table: RowTable, _ key: [Value]) throws -> RecordKey? {
+    func found(_ table: RowTable, _ key: [Value]) throws -> RecordKey? {
         guard let object = try rows(of: table).object(key: key) else { return nil }
         return try isOwn(object, table) ? object : nil
     }
@@ -105,11 +105,11 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Inserts a complete row, or updates the object that has its key. Throws `HeldKey` if an object that isn't the table's
-    /// has the key. O(log n).
+    /// Inserts a complete row, or updates the object that has its key. Throws `RefusedRow`.
+    /// O(log n).
     package func insert(_ row: KeyedRow, _ table: RowTable) throws {
         try withPublicErrors {
-            if try isHeld(row.key, table) { throw HeldKey() }
+            if try isHeld(row.key, table) { throw RefusedRow.heldKey }
             let stored = try found(table, row.key)
             try write(row, as: stored, table)
             if stored == nil { hasArrived(row.key, table) }
@@ -125,7 +125,7 @@ package final class KeyedRowWriter {
         _ row: KeyedRow, oldKey: [Value], isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
-            if try isHeld(row.key, table) { throw HeldKey() }
+            if try isHeld(row.key, table) { throw RefusedRow.heldKey }
             var object = try found(table, oldKey)
             // Both keys may have the same object, because 0.0 and -0.0 are the same key.
             if oldKey != row.key, let holder = try found(table, row.key), holder != object {
@@ -148,8 +148,10 @@ package final class KeyedRowWriter {
     }
 
     private func write(_ row: KeyedRow, as stored: RecordKey?, _ table: RowTable) throws {
+        let names = try takeOtherKeys(of: row, as: stored, table)
         let (outcome, hasMissing) = try rows(of: table).write(row, as: stored)
         if hasMissing { unlinked.append(outcome.object) }
+        for name in names { unlinked += waiting.take(for: name) }
         counts.add(outcome)
     }
 
@@ -182,12 +184,13 @@ package final class KeyedRowWriter {
 
     /// Hands the objects that waited for a row to `linkLater`.
     private func hasArrived(_ key: [Value], _ table: RowTable) {
-        unlinked += waiting.take(for: WaitingRows.Name(entity: table.entityNumber, key: key))
+        guard let slots = table.key?.slots else { return }
+        unlinked += waiting.take(for: WaitingRows.Name(entity: table.entityNumber, slots: slots, values: key))
     }
 
     /// Hands the objects that refer to an object to `linkLater`, because the object loses its key and another row may
     /// take the key. O(k + log n) for k referring objects.
-    private func releaseHolders(of object: RecordKey, _ table: RowTable) throws {
+    func releaseHolders(of object: RecordKey, _ table: RowTable) throws {
         for links in table.entity.links?.incoming ?? [] {
             try writer.forEachLink(links.name, to: object) { holder, _ in
                 unlinked.append(holder)
@@ -228,56 +231,15 @@ package final class KeyedRowWriter {
             for object in objects { try link(object, table) }
         }
     }
-
-    // MARK: Many rows
-
-    /// Writes a batch of rows. Stored objects keep their values in the slots `kept`. References to objects that are
-    /// missing, for example because their table is copied later, are left to `linkAll`. `done` gets the number of each
-    /// row's object, and `held` the index of each row that isn't written, because an object that isn't the table's has
-    /// its key. O(k log n) for k rows.
-    package func put(
-        _ rows: RowBatch, keeping kept: Set<Int>, _ table: RowTable, held: (Int) -> Void = { _ in },
-        done: (UInt64) -> Void
-    ) throws {
-        let kept = kept.subtracting(table.referenceSlots)
-        try withPublicErrors {
-            if table.columns.isEmpty { return try put(rows.records, kept, table, held, done) }
-            try put(self.rows(of: table).linked(rows.records), kept, table, held, done)
-        }
-    }
-
-    private func put(
-        _ batch: borrowing RecordBatch, _ kept: Set<Int>, _ table: RowTable, _ held: (Int) -> Void,
-        _ done: (UInt64) -> Void
-    ) throws {
-        let rule =
-            table.key.map { WriteRule.update(table.entity, by: $0, keeping: kept.isEmpty ? nil : kept) } ?? .insert
-        guard let part = table.part, !part.isInKey, let key = table.key else {
-            try writer.write(table.entityNumber, batch, rule) { take($1, done) }
-            return
-        }
-        // An object that isn't the table's keeps its record.
-        let entity = table.entity
-        var isHeld = false
-        let partRule = WriteRule.update(by: [key]) { old, new, own in
-            isHeld = try !part.contains(old, of: entity)
-            if isHeld { return [UInt8](copying: old) }
-            return try entity.record(from: new, keeping: own.map { $0.slots.union(kept) } ?? kept, of: old)
-        }
-        try writer.write(table.entityNumber, batch, partRule) { index, outcome in
-            if isHeld { held(index) } else { take(outcome, done) }
-            isHeld = false
-        }
-    }
-
-    private func take(_ outcome: WriteOutcome, _ done: (UInt64) -> Void) {
-        counts.add(outcome)
-        done(outcome.object.number)
-    }
 }
 
-/// Thrown for a row with a key that an object of another source has.
-package struct HeldKey: Error {}
+/// Thrown for a row that can't be written.
+package enum RefusedRow: Error {
+    /// An object of another source has the row's key.
+    case heldKey
+    /// The values of another key than the table's are too long together.
+    case tooLong(attribute: String)
+}
 
 extension RowBatch {
     /// Sorts the rows' keys, if the table has a key, so that the writer needn't sort them. Call this after the last row

@@ -6,10 +6,11 @@ internal import FetchIndexValues
 ///
 /// Writers of several threads may share it: only the one that has the store's writer uses it.
 package final class WaitingRows: @unchecked Sendable {
-    /// The name of a row: its entity, and the values of its key in the order of the key's constraint.
+    /// The name of a row: its entity, the slots of a unique constraint, and the row's values in their order.
     struct Name: Hashable {
         let entity: Int
-        let key: [Value]
+        let slots: [Int]
+        let values: [Value]
     }
 
     private var waiting: [Name: Set<RecordKey>] = [:]
