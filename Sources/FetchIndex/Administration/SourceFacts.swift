@@ -56,7 +56,8 @@ extension SourceFacts.Table: Decodable {
         entity = try members.decode(String.self, forKey: .entity)
         // A key of several columns has a member of its own, so that older programs refuse it.
         let keys = try members.decodeIfPresent([String].self, forKey: .keys)
-        key = try keys?.joined(separator: ",") ?? members.decode(String.self, forKey: .key)
+        let columns = try keys ?? [members.decode(String.self, forKey: .key)]
+        key = columns.isEmpty ? "whole rows" : columns.joined(separator: ",")
         shard = try members.decodeIfPresent(SourceFacts.Shard.self, forKey: .shard)
         condition = try members.decodeIfPresent(String.self, forKey: .condition)
         isCopied = try members.decode(Bool.self, forKey: .isCopied)

@@ -39,6 +39,8 @@ extension Follower {
         var (counts, rowCount) = (BatchWriter.Counts(), 0)
         // A copy that begins with the first row finds these rows again.
         if table.copy.key == nil { source.tables[index].omittedRows = [:] }
+        let snapshot = try table.wholeRow == nil ? nil : beginSnapshot()
+        defer { if snapshot != nil { _ = try? connection.execute("ROLLBACK") } }
         let copy = TableCopy(
             container: container, connection: connection, source: source, table: table,
             rangeLength: options.rangeLength, threads: options.threads, author: author("copy"), others: others,
@@ -53,6 +55,8 @@ extension Follower {
             commit: { writer, end, isLast in
                 try requireNotInterrupted()
                 if isLast {
+                    if snapshot != nil { try connection.execute("COMMIT") }
+                    source.tables[index].snapshot = snapshot
                     try finishCopy(index, writer, seen)
                 } else {
                     source.tables[index].copy.advance(through: end)

@@ -4,7 +4,8 @@ internal import FetchIndexValues
 
 /// Copies a table in ranges of keys. Each range is one transaction. In a first copy, this transaction also stores the
 /// last key of a full range, so that an interrupted copy can continue after that key. The ranges show the table at
-/// different times; changes during the copy come from the stream or the change table.
+/// different times; changes during the copy come from the stream or the change table. A table without a key is one
+/// range.
 ///
 ///     reading thread    COPY a range ──▶ rows ──▶ batches, keys sorted ──┐ at most two wait
 ///     follower's thread                              write, commit range ◀──┘
@@ -42,7 +43,7 @@ struct TableCopy {
             + "WHERE \(conditions.joined(separator: " AND "))) TO STDOUT"
     }
 
-    /// Returns the SQL for a range that begins after a key, or with the first row.
+    /// Returns the SQL for a range that begins after a key, or with the first row; for all rows of a table without a key.
     static func command(_ table: FollowedSource.Table, after key: [String]?, limit: Int) -> String {
         let columns = table.key.map(\.quotedName).joined(separator: ", ")
         let conditions = [
@@ -53,7 +54,7 @@ struct TableCopy {
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) "
             + "FROM \(table.quoted)"
             + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
-            + " ORDER BY \(columns) LIMIT \(limit)) TO STDOUT"
+            + (table.key.isEmpty ? "" : " ORDER BY \(columns) LIMIT \(limit)") + ") TO STDOUT"
     }
 
     /// Copies the ranges that are left. `commit` receives the writer of each range, which it must commit, and the
@@ -112,6 +113,7 @@ struct TableCopy {
         var batch = Batch()
         var row = CopiedRow()
         var count = 0
+        var digests = DigestCounts()
         let mayBeRefused = !(table.shard?.isInKey ?? true) || !table.otherKeys.isEmpty
         try connection.copyOut(Self.command(table, after: key, limit: rangeLength)) { bytes in
             if batch.rows.isFull {
@@ -124,19 +126,20 @@ struct TableCopy {
             try reader.requireWidth(row.fields)
             count += 1
             try row.bytes.withUnsafeBytes { bytes in
+                if table.wholeRow != nil { reader.wholeRow = digests.count(reader.digest(row.fields, bytes)) }
                 do {
                     try reader.append(row.fields, bytes, to: &batch.rows)
                     if mayBeRefused { batch.keys.append(reader.omittedKeys(row.fields, bytes)) }
                 } catch let row as UnstorableRow {
                     batch.omitted.append(row)
                 }
-                if count == rangeLength {
+                if count == rangeLength, table.wholeRow == nil {
                     batch.endOfRange = reader.keyTexts(row.fields, bytes)
                 }
             }
         }
         try batch.rows.sortKeys(of: reader.table)
-        batch.isLast = count < rangeLength
+        batch.isLast = count < rangeLength || table.wholeRow != nil
         return batch
     }
 }

@@ -10,7 +10,7 @@ extension FollowPreparation {
         _ report: (FollowEvent) -> Void
     ) throws -> Bool {
         guard try container.sourcePosition(named: source.name) == nil, options.address != nil, !options.tables.isEmpty,
-            !source.tables.contains(where: \.copy.hasBegun)
+            !source.tables.contains(where: { $0.copy.hasBegun && $0.wholeRow == nil })
         else { return false }
         let others = try OtherSources(than: source.name, in: container)
         for table in source.tables

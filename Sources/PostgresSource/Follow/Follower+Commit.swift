@@ -12,6 +12,7 @@ extension Follower {
             try linkAll(writer, ofAllSources: hasUnlinkedCopies)
             hasUnlinkedCopies = false
             source.consistentFrom = nil
+            for index in source.tables.indices { source.tables[index].snapshot = nil }
         }
         if phase.isFollowing { source.hasWaitingRows = !group.waiting.isEmpty }
         if stored.source != source {

@@ -64,6 +64,11 @@ struct EntityPlan {
             throw SourceError(
                 .usage, "\(title) has a column \(shard), so another attribute must contain the source's name")
         }
+        if followed.wholeRow != nil, let shard = followed.shard, !shard.isInKey {
+            throw SourceError(
+                .usage,
+                "\(title) has no key, so the attribute \(shard.attribute) for the source's name must be in the key")
+        }
         if let (owner, other) = others.tables(of: followed.entity).first {
             guard let shard = other.shard else {
                 throw SourceError(
@@ -76,7 +81,7 @@ struct EntityPlan {
                     .usage, "the source \(owner.name) fills the entity \(followed.entity), too",
                     remedy: .nameShard(attribute: shard.attribute, isInKey: shard.isInKey))
             }
-            guard Set(followed.key) == Set(other.key) else {
+            guard Set(followed.key) == Set(other.key), followed.wholeRow == other.wholeRow else {
                 throw SourceError(
                     .usage,
                     "the source \(owner.name) fills the entity \(followed.entity) by \(other.keyTitle), but the key of \(title) is \(followed.keyTitle)",

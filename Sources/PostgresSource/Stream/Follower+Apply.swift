@@ -39,7 +39,7 @@ extension Follower {
     /// tables rarely.
     private func isFollowed(_ streamed: StreamedTable) throws -> Bool {
         guard let index = index(of: streamed) else { return true }
-        guard streamed.sendsKey(source.tables[index].key) else { return false }
+        guard streamed.sendsKey(source.tables[index].identity) else { return false }
         return try relevantChange(of: index, streamed) == nil
     }
 
@@ -67,6 +67,7 @@ extension Follower {
 
     private func write(_ transaction: StreamedTransaction, _ writer: KeyedRowWriter, _ session: StreamSession) throws {
         unseen.insert(transaction.number)
+        session.transaction = transaction.number
         try transaction.messages.forEach { bytes in
             try apply(try StreamMessage(bytes.bytes), bytes, writer, session)
         }
@@ -88,7 +89,9 @@ extension Follower {
             try withReader(of: table, row, session) { reader, index in
                 // If an update makes a row meet the condition, the row is sent as an insertion, without large values
                 // that the update left unchanged.
-                if row.contains(.unchanged) {
+                if source.tables[index].wholeRow != nil {
+                    try change(row, bytes, by: 1, &reader, of: index, writer)
+                } else if row.contains(.unchanged) {
                     session.incomplete.append((table, reader.keyTexts(row, bytes)))
                 } else {
                     try insert(row, bytes, &reader, of: index, writer)
@@ -97,6 +100,15 @@ extension Follower {
         case .update(let table, let old, let row):
             try withReader(of: table, row, session) { reader, index in
                 if let old { try reader.requireWidth(old) }
+                if source.tables[index].wholeRow != nil {
+                    guard let old else {
+                        throw StreamMessage.Malformed("a row was updated whose old values weren't sent")
+                    }
+                    // Large values that weren't changed are sent with the old row.
+                    let new = zip(row, old).map { $0 == .unchanged ? $1 : $0 }
+                    try change(old, bytes, by: -1, &reader, of: index, writer)
+                    return try change(new, bytes, by: 1, &reader, of: index, writer)
+                }
                 if let old { keep(reader.omittedKey(old, bytes), of: index) }
                 do {
                     let new = try reader.row(row, bytes)
@@ -116,12 +128,15 @@ extension Follower {
             }
         case .delete(let table, let old):
             try withReader(of: table, old, session) { reader, index in
+                if source.tables[index].wholeRow != nil {
+                    return try change(old, bytes, by: -1, &reader, of: index, writer)
+                }
                 keep(reader.omittedKey(old, bytes), of: index)
                 try writer.delete(key: reader.key(old, bytes), reader.table)
             }
         case .truncate(let tables):
             for table in tables {
-                if let found = session.tables[table] {
+                if let found = session.tables[table], !isCopied(session.transaction, of: found.index) {
                     source.tables[found.index].omittedRows = [:]
                     try writer.deleteAll(of: found.reader.table) { _ in true }
                 }
@@ -146,6 +161,7 @@ extension Follower {
             throw StreamMessage.Malformed("a row is of the unknown table \(table)")
         }
         defer { session.tables[table] = found }
+        if isCopied(session.transaction, of: found.index) { return }
         try found.reader.requireWidth(row)
         do { try body(&found.reader, found.index) } catch let error as SourceError {
             // The row may be from before a change of the column's type, or of the key; the row is left out, because the

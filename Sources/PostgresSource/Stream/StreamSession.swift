@@ -33,6 +33,8 @@ final class StreamSession {
     /// The tables and keys of rows that the current transaction sent only in part and that weren't written. These rows
     /// are read from the source.
     var incomplete: [(table: UInt32, key: [String])] = []
+    /// The number of the transaction that is being applied.
+    var transaction: UInt32 = 0
     /// The version of the model for which the tables' readers were made. If the model has another version, the readers
     /// are made again.
     var modelVersion: UInt32 = 0

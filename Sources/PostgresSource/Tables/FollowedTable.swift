@@ -16,8 +16,13 @@ extension FollowedSource {
         /// The number of the table's file, which changes when the source rewrites the whole table.
         package var file: UInt32
         package var entity: String
-        /// The columns whose values together identify rows.
+        /// The columns whose values together identify rows; empty if the table has no key.
         package var key: [String]
+        /// The attributes by which objects stand for rows, if the table has no key.
+        package var wholeRow: WholeRow?
+        /// The snapshot of the last copy, if the table has no key: the copied rows have the changes of the transactions that
+        /// it shows. Nil after the store has become consistent.
+        package var snapshot: String?
         /// The attribute that contains the source's name; nil if only this source fills the entity.
         package var shard: Shard?
         /// Columns that are unique together, by which foreign keys of other tables name rows.
@@ -47,10 +52,12 @@ extension FollowedSource {
         package var keyAttributes: [String] { attributes(ofKey: key) }
         /// The attributes that are unique together if columns are unique together in the source.
         package func attributes(ofKey columns: [String]) -> [String] {
-            (shard.flatMap { $0.isInKey ? [$0.attribute] : nil } ?? []) + columns
+            (shard.flatMap { $0.isInKey ? [$0.attribute] : nil } ?? []) + (wholeRow.map { [$0.digest] } ?? columns)
         }
         /// The names of the key's columns, for messages and as the argument of the change table's triggers.
-        package var keyTitle: String { key.joined(separator: ",") }
+        package var keyTitle: String { key.isEmpty ? "whole rows" : key.joined(separator: ",") }
+        /// The columns whose old values the source must send.
+        package var identity: [String] { wholeRow == nil ? key : columns.map(\.name) }
         package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
         package var currentCondition: String? { filter ?? condition }
 
@@ -77,6 +84,8 @@ extension FollowedSource.Table: Codable {
         case key
         case keys
         case shard
+        case wholeRow
+        case snapshot
         case otherKeys
         case columns
         case followsNewColumns
@@ -105,6 +114,8 @@ extension FollowedSource.Table: Codable {
             asText: try members.decode([String].self, forKey: .asText),
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
         shard = try members.decodeIfPresent(FollowedSource.Shard.self, forKey: .shard)
+        wholeRow = try members.decodeIfPresent(FollowedSource.WholeRow.self, forKey: .wholeRow)
+        snapshot = try members.decodeIfPresent(String.self, forKey: .snapshot)
         otherKeys = try members.decodeIfPresent([[String]].self, forKey: .otherKeys) ?? []
         leftOut = try members.decodeIfPresent([String: Int].self, forKey: .leftOut) ?? [:]
         filter = try members.decodeIfPresent(String.self, forKey: .filter)
@@ -129,6 +140,8 @@ extension FollowedSource.Table: Codable {
             try members.encode(key, forKey: .keys)
         }
         try members.encodeIfPresent(shard, forKey: .shard)
+        try members.encodeIfPresent(wholeRow, forKey: .wholeRow)
+        try members.encodeIfPresent(snapshot, forKey: .snapshot)
         if !otherKeys.isEmpty { try members.encode(otherKeys, forKey: .otherKeys) }
         try members.encode(columns, forKey: .columns)
         try members.encode(followsNewColumns, forKey: .followsNewColumns)

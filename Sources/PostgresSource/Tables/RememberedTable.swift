@@ -55,7 +55,7 @@ struct RememberedTable {
         (followed.condition, followed.filter) = (table.condition, table.filter)
         (followed.references, followed.copy, followed.unstorable) = (table.references, table.copy, table.unstorable)
         (followed.followsNewColumns, followed.leftOut) = (table.followsNewColumns, table.leftOut)
-        followed.omittedRows = table.omittedRows
+        (followed.omittedRows, followed.snapshot) = (table.omittedRows, table.snapshot)
         followed.otherKeys = table.otherKeys.compactMap { names in
             let present = names.compactMap(presentName)
             return present.count == names.count && source.isUnique(present) ? present : nil

@@ -48,10 +48,15 @@ extension SourceTable {
         }
     }
 
-    static func key(_ choice: TableChoice, _ keys: [Key], _ columns: [Column]) throws -> [Column] {
+    /// The key's columns; empty for a table without a key whose old rows are sent as a whole.
+    static func key(
+        _ choice: TableChoice, _ keys: [Key], _ columns: [Column], sendsWholeRows: Bool
+    ) throws -> [Column] {
         let title = choice.title
+        if choice.wholeRow != nil && (choice.key ?? []).isEmpty { return [] }
         // A table without a primary key may say by which index its old rows are sent.
         let chosen = keys.first(where: \.isPrimary) ?? keys.first(where: \.isIdentity)
+        if choice.key == nil, chosen == nil, sendsWholeRows { return [] }
         guard let names = choice.key ?? chosen?.columns else {
             throw SourceError(.refused, "\(title) has no primary key", remedy: .chooseKey)
         }
@@ -107,17 +112,32 @@ extension SourceTable {
                 + "ALTER TABLE \(choice.quoted) REPLICA IDENTITY \(command)")
     }
 
+    /// Checks that a table without a key can be followed: the source sends whole old rows, and also new ones.
+    func requireWholeRows(_ kind: String?) throws {
+        guard kind == "f" else {
+            throw SourceError(
+                .refused,
+                "\(choice.title) has no key, and the source does not send whole old rows: ALTER TABLE \(choice.quoted) REPLICA IDENTITY FULL"
+            )
+        }
+        if choice.condition == nil { return }
+        throw SourceError(
+            .refused,
+            "a condition for \(choice.title) needs a key, because the source does not send all values of rows that begin to meet it",
+            remedy: .chooseKey)
+    }
+
     /// Checks that no partition has a replica identity of its own: the source sends a partition's old rows by it.
     func requireIdentitiesOfPartitions(_ connection: Connection) throws {
         let name = try connection.value(
             """
             SELECT p.relid::regclass FROM pg_catalog.pg_partition_tree($1::oid) p JOIN pg_catalog.pg_class c ON c.oid = p.relid
-            WHERE p.isleaf AND c.relreplident NOT IN ('d', 'f') ORDER BY p.relid::oid LIMIT 1
-            """, ["\(number)"])
+            WHERE p.isleaf AND c.relreplident <> ALL ($2::"char"[]) ORDER BY p.relid::oid LIMIT 1
+            """, ["\(number)", key.isEmpty ? "{f}" : "{d,f}"])
         guard let name else { return }
         throw SourceError(
             .refused,
-            "the partition \(name) of \(choice.title) has a replica identity of its own: ALTER TABLE \(name) REPLICA IDENTITY DEFAULT"
-        )
+            "the partition \(name) of \(choice.title) has another replica identity: ALTER TABLE \(name) REPLICA IDENTITY "
+                + (key.isEmpty ? "FULL" : "DEFAULT"))
     }
 }

@@ -38,8 +38,10 @@ struct SourceTable {
     let isPartitioned: Bool
     let width: Int
     let columns: [Column]
-    /// The columns whose values together identify rows.
+    /// The columns whose values together identify rows; empty if the table has no key.
     let key: [Column]
+    /// The attributes by which objects stand for rows, if the table has no key.
+    let wholeRow: FollowedSource.WholeRow?
     let references: [Reference]
     let uniqueKeys: [Key]
 
@@ -100,10 +102,15 @@ struct SourceTable {
         references = try Self.references(ofTable: number, connection)
         let keys = try Self.keys(ofTable: number, connection)
         uniqueKeys = keys
-        let key = try Self.key(choice, keys, columns)
+        let key = try Self.key(choice, keys, columns, sendsWholeRows: way == .stream && row[2] == "f")
         self.key = key
+        wholeRow = key.isEmpty ? choice.wholeRow ?? FollowedSource.WholeRow(besides: columns.map(\.name)) : nil
         if way == .stream {
-            try Self.requireIdentity(row[2], keys, key: key.map(\.name), choice)
+            if key.isEmpty {
+                try requireWholeRows(row[2])
+            } else {
+                try Self.requireIdentity(row[2], keys, key: key.map(\.name), choice)
+            }
             if isPartitioned { try requireIdentitiesOfPartitions(connection) }
         }
     }
@@ -193,7 +200,8 @@ struct SourceTable {
             isKey(column)
                 || choice.columns.map { $0.contains(column.name) }
                     ?? (!column.isGenerated && choice.leftOut[column.name] != column.number
-                        && column.name != choice.shard?.attribute)
+                        && column.name != choice.shard?.attribute && column.name != choice.wholeRow?.digest
+                        && column.name != choice.wholeRow?.count)
         }
         for column in chosen {
             if column.isGenerated {
@@ -226,7 +234,9 @@ struct SourceTable {
                     labels: $0.labels, element: isJSON($0) ? $0.element : nil)
             },
             followsNewColumns: choice.columns == nil, asText: choice.asText, condition: choice.condition)
-        (table.width, table.shard) = (width, choice.shard)
+        (table.width, table.shard, table.wholeRow) = (width, choice.shard, wholeRow)
+        // A copy counts rows anew, so it can't continue after a range.
+        if wholeRow != nil { table.copy.requireCopy() }
         return table
     }
 
@@ -235,9 +245,16 @@ struct SourceTable {
     func entity() throws -> Entity {
         let key = try followed().keyAttributes
         let shard = choice.shard.map { [AttributeDescription($0.attribute, .string, isOptional: false)] } ?? []
+        let own =
+            wholeRow.map { names in
+                [
+                    AttributeDescription(names.digest, .uuid, isOptional: false, isUnique: key.count == 1),
+                    AttributeDescription(names.count, .integer, isOptional: false),
+                ]
+            } ?? []
         return Entity(
             choice.entity,
-            shard
+            shard + own
                 + (try followedColumns().map { column in
                     AttributeDescription(
                         column.name, type(of: column), isOptional: !isKey(column),

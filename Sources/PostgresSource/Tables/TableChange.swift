@@ -25,7 +25,7 @@ struct TableChange {
     ) throws {
         let old = remembered.table
         let new = try remembered.followed(as: table)
-        let hasLostKeys = streamed.map { !$0.sendsKey(old.key) && !$0.sendsKey(new.key) } ?? false
+        let hasLostKeys = streamed.map { !$0.sendsKey(old.identity) && !$0.sendsKey(new.identity) } ?? false
         if new == remembered.stored && !hasLostKeys { return nil }
         let isRewritten = table.file != old.file
         let reusesName = new.columns.contains { column in
@@ -36,8 +36,11 @@ struct TableChange {
         renamed = reusesName || isShared ? [:] : Self.renamed(from: old, to: new)
         // Without a unique index, rows may have lost values to others that have the same ones.
         let hasLostIndex = new.otherKeys.count < old.otherKeys.count
+        // The digest of a row has the values of all columns.
+        let hasOtherDigests = new.wholeRow != nil && old.columns.map(\.plain) != new.columns.map(\.plain)
         needsCopy =
-            hasLostIndex || isShared && !Set(old.columns.map(\.name)).isSubset(of: new.columns.map(\.name))
+            hasOtherDigests || hasLostIndex
+            || isShared && !Set(old.columns.map(\.name)).isSubset(of: new.columns.map(\.name))
             || hasLostKeys || reusesName
             || table.number != old.number
             || isRewritten && (rewritesAreSilent || table.isPartitioned)
@@ -89,6 +92,11 @@ extension StreamedTable {
     fileprivate func describes(_ table: FollowedSource.Table) -> Bool {
         table.columns.allSatisfy { column in columns.contains { $0.name == column.name && $0.type == column.type } }
     }
+}
+
+extension FollowedSource.Column {
+    /// The number and the type, by which a row's digest depends on a column.
+    fileprivate var plain: [Int] { [number, Int(type)] }
 }
 
 extension FollowedSource.Table {

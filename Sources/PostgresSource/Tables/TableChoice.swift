@@ -6,6 +6,8 @@ package struct TableChoice: Sendable {
     /// The columns whose values together identify rows; if nil, the primary key, or the columns of the index that is the
     /// table's replica identity.
     package var key: [String]?
+    /// The attributes by which objects stand for rows, if the followed table has no key.
+    var wholeRow: FollowedSource.WholeRow?
     /// The attribute for the source's name, if several sources fill the entity.
     package var shard: FollowedSource.Shard?
     package var condition: String?
@@ -76,7 +78,7 @@ package struct TableChoice: Sendable {
             condition: table.currentCondition,
             columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText,
             leftOut: table.leftOut)
-        shard = table.shard
+        (shard, wholeRow) = (table.shard, table.wholeRow)
     }
 
     /// Whether a followed table is what this choice asks for. Members that the choice leaves nil or empty aren't

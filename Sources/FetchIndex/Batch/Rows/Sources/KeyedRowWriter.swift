@@ -80,6 +80,22 @@ package final class KeyedRowWriter {
         try withPublicErrors { try found(table, key)?.number }
     }
 
+    /// The value of an integer attribute of the object that has a key; 0 if the object is missing, or the value is null.
+    /// O(log n).
+    package func integer(_ attribute: String, ofObject key: [Value], _ table: RowTable) throws -> Int {
+        try withPublicErrors {
+            guard let object = try found(table, key) else { return 0 }
+            let slot = try table.entity.requireSlot(of: attribute)
+            var value: Int64?
+            _ = try writer.record(object) { value = try Self.integer(at: slot, $0, table.entity) }
+            return Int(value ?? 0)
+        }
+    }
+
+    private static func integer(at slot: Int, _ record: RawSpan, _ entity: Entity) throws -> Int64? {
+        try RecordView(record, of: entity).integer(at: slot)
+    }
+
     /// The writer of a table's rows.
     func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
 

@@ -1,24 +1,32 @@
 package import FetchIndex
 package import FetchIndexModels
-package import FetchIndexValues
+internal import FetchIndexValues
 
 /// Builds records of an entity from rows of its table, which were copied or streamed.
 package struct RowReader {
     package let table: RowTable
     package var entity: Entity { table.entity }
-    private let title: String
+    let title: String
     /// Names and types of the columns, by their index in a row; nil for columns that aren't followed.
-    private let columns: [(name: String, type: ValueType)?]
+    let columns: [(name: String, type: ValueType)?]
     /// The elements' types of columns with arrays, by the columns' index in a row; nil for other columns.
     private let elements: [UInt32?]
     /// For each slot of the entity, the index of its value in a row; nil if rows lack the value.
     private let places: [Int?]
-    /// The indexes of the key's values in a row, in the order of the table's key slots; nil for the source's name.
-    private let keyPlaces: [Int?]
+    /// The origin of each value of the key, in the order of the table's key slots.
+    let keyParts: [KeyPart]
+
+    enum KeyPart {
+        /// The value of the row at a place.
+        case column(Int)
+        /// The digest of a row without a key.
+        case digest
+        case sourceName
+    }
     /// The source's name.
-    private let sourceName: Value
+    let sourceName: Value
     /// These indexes in the order of the followed table's key columns.
-    private let keyColumnPlaces: [Int]
+    let keyColumnPlaces: [Int]
     /// The slots that rows lack, except those of columns that only other sources have: a stored object keeps its values in
     /// these slots.
     private let otherSlots: Set<Int>
@@ -27,6 +35,10 @@ package struct RowReader {
     private let replaced: ReplacedValues
     /// The buffer in which records are built. It is reused, to save allocations.
     private var builder = RowBuilder()
+    /// For a table without a key, the columns that make a row's digest, in the order of their slots.
+    let digestPlaces: [Int]
+    /// The digest of the next row that is built, and the number of rows that are equal to it; nil if the table has a key.
+    var wholeRow: (digest: Value, count: Int)?
 
     /// Makes a reader of rows whose columns have the given names, in order. `others` are the store's other sources. Throws
     /// `SourceError` if the key isn't unique, or isn't among the columns.
@@ -65,9 +77,17 @@ package struct RowReader {
             columns[place] = (name, entity.type(at: slot))
         }
         (self.table, title) = (table, "\(followed.schema).\(followed.name)")
-        (self.columns, self.places, self.elements) = (columns, places, elements)
+        (self.columns, self.elements) = (columns, elements)
         keyColumnPlaces = columnPlaces
-        keyPlaces = table.keySlots.map { slot in keySlots.firstIndex(of: slot).map { columnPlaces[$0] } }
+        digestPlaces = followed.wholeRow == nil ? [] : places.compactMap(\.self)
+        let wholeRow = followed.wholeRow.map { [entity.slot(of: $0.digest), entity.slot(of: $0.count)] } ?? []
+        keyParts = table.keySlots.map { slot in
+            keySlots.firstIndex(of: slot).map { .column(columnPlaces[$0]) }
+                ?? (slot == wholeRow.first ? .digest : .sourceName)
+        }
+        // The two values come after those of the columns.
+        for (place, slot) in wholeRow.enumerated() { if let slot { places[slot] = names.count + place } }
+        self.places = places
         let shard = followed.shard.flatMap { entity.slot(of: $0.attribute) }
         let foreign = Set(others.columns(of: followed.entity).compactMap { entity.slot(of: $0) })
         otherSlots = Set(places.indices.filter { places[$0] == nil && $0 != shard && !foreign.contains($0) })
@@ -82,14 +102,15 @@ package struct RowReader {
             return names.firstIndex(of: entity.attribute(at: slot).name)
                 ?? names.firstIndex { entity.slot(of: $0) == slot }
         }
-        return places.isEmpty || places.count < slots.count ? nil : places
+        return places.count < slots.count ? nil : places
     }
 
     /// Returns the slots in which a stored object keeps its values: the slots that rows lack, and the slots whose
     /// values weren't sent with this row.
     func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
         guard row.contains(.unchanged) else { return otherSlots }
-        return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
+        return otherSlots.union(
+            places.indices.filter { slot in places[slot].map { $0 < row.count && row[$0] == .unchanged } ?? false })
     }
 
     /// Throws unless a row has one value for each of the reader's columns.
@@ -109,6 +130,11 @@ package struct RowReader {
             case .null, .missing: builder.appendNull()
             case .value(let number): builder.append(form.defaultValues[number])
             case .column(let place, let type, _, _):
+                if place >= row.count {
+                    guard let wholeRow else { throw StreamMessage.Malformed("a row of \(title) has too few values") }
+                    place == row.count ? builder.append(wholeRow.digest) : builder.appendInteger(Int64(wholeRow.count))
+                    continue
+                }
                 guard case .text(let range) = row[place] else {
                     builder.appendNull()
                     continue
@@ -133,7 +159,7 @@ package struct RowReader {
         _ bytes: UnsafeRawBufferPointer
     ) throws -> Value {
         let name = columns[place]?.name ?? ""
-        guard !keyPlaces.contains(place),
+        guard !keyColumnPlaces.contains(place),
             let value = rule.replacement(for: String(decoding: text, as: UTF8.self), type)
         else { throw unstorable(place, type, row, bytes, text) }
         replaced.note(
@@ -160,128 +186,5 @@ package struct RowReader {
         let key = try key(row, bytes)
         return KeyedRow(
             key: key, record: try record(row, bytes), keeping: keptSlots(row), isPartial: row.contains(.unchanged))
-    }
-
-    func hasKey(_ row: [StreamedValue]) -> Bool { keyColumnPlaces.allSatisfy { row[$0] != .null } }
-
-    /// Returns the key of a row. Throws `SourceError` if one of its values is null, wasn't sent, or isn't of its column's
-    /// type.
-    package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [Value] {
-        try keyPlaces.map { place in try place.map { try keyValue(row, bytes, $0, of: $0) } ?? sourceName }
-    }
-
-    /// Returns the key that the values at the beginning of a row make, in the order of the followed table's key columns.
-    func notedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [Value] {
-        try keyPlaces.map { place in
-            guard let place else { return sourceName }
-            return try keyValue(row, bytes, keyColumnPlaces.firstIndex(of: place) ?? 0, of: place)
-        }
-    }
-
-    private func keyValue(
-        _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ place: Int, of keyPlace: Int
-    ) throws -> Value {
-        guard case .text(let range) = row[place], let column = columns[keyPlace] else {
-            throw SourceError(
-                .lost,
-                "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY may have "
-                    + "been another one when the row changed")
-        }
-        let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-        guard let value = ColumnValue.value(text, as: column.type) else {
-            throw unstorable(column, row, bytes, text)
-        }
-        return value
-    }
-
-    /// Returns the source's texts of the key's columns, in the order of the followed table's key columns; empty texts for
-    /// values that the row lacks.
-    func keyTexts(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> [String] {
-        keyColumnPlaces.map { place in
-            guard case .text(let range) = row[place] else { return "" }
-            return String(decoding: bytes[range], as: UTF8.self)
-        }
-    }
-
-    /// Returns the key for texts of the followed table's key columns, in their order; nil if they aren't of the columns'
-    /// types.
-    func key(ofTexts texts: [String]) -> [Value]? {
-        guard texts.count == keyColumnPlaces.count else { return nil }
-        let values = keyPlaces.map { place -> Value? in
-            guard let place else { return sourceName }
-            guard let index = keyColumnPlaces.firstIndex(of: place), let column = columns[place] else { return nil }
-            var text = texts[index]
-            return text.withUTF8 { ColumnValue.value(UnsafeRawBufferPointer($0), as: column.type) }
-        }
-        return values.contains { $0 == nil } ? nil : values.compactMap(\.self)
-    }
-
-    /// Returns the key by which a table remembers a row that is left out.
-    func omittedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
-        UnstorableRow.key(keyTexts(row, bytes))
-    }
-
-    /// Returns that key, and the key as messages show it.
-    func omittedKeys(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> (omitted: String, text: String) {
-        (omittedKey(row, bytes), keyText(row, bytes))
-    }
-
-    /// Returns that key for the values at the beginning of a row, like `notedKey`.
-    func notedOmittedKey(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
-        UnstorableRow.key(
-            keyColumnPlaces.indices.map { place in
-                if case .text(let range) = row[place] { return String(decoding: bytes[range], as: UTF8.self) }
-                return ""
-            })
-    }
-
-    /// Performs a write. Throws `UnstorableRow` if the row can't be written.
-    func writing<Result>(
-        _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ write: () throws -> Result
-    ) throws -> Result {
-        do { return try write() } catch let error as RefusedRow {
-            throw refused(error, omittedKey(row, bytes), keyText(row, bytes))
-        }
-    }
-
-    /// The error for a row that can't be written. `key` is its `omittedKey`.
-    func refused(_ error: RefusedRow, _ key: String, _ text: String) -> UnstorableRow {
-        switch error {
-        case .heldKey:
-            UnstorableRow(
-                key: key, reason: "\(title): another source has a row with the key \(text), too",
-                column: keyColumnPlaces.first.flatMap { columns[$0]?.name } ?? "", isHeld: true)
-        case .tooLong(let attribute):
-            UnstorableRow(
-                key: key,
-                reason: "\(title).\(attribute) of the row with the key \(text) is too long to be found by foreign keys",
-                column: attribute)
-        }
-    }
-
-    private func unstorable(
-        _ place: Int, _ type: ValueType, _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer,
-        _ text: UnsafeRawBufferPointer
-    ) -> any Error {
-        let name = columns[place]?.name ?? ""
-        let error = unstorable((name, type), row, bytes, text)
-        if keyPlaces.contains(place) { return error }
-        return UnstorableRow(key: omittedKey(row, bytes), reason: error.reason, column: name)
-    }
-
-    /// Returns the key of a row as messages show it.
-    private func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
-        let text = keyTexts(row, bytes).joined(separator: ", ")
-        return text.count <= 100 ? text : text.prefix(100) + "…"
-    }
-
-    private func unstorable(
-        _ column: (name: String, type: ValueType), _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer,
-        _ text: UnsafeRawBufferPointer
-    ) -> SourceError {
-        SourceError(
-            .refused,
-            "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type))",
-            remedy: .changeValue(entity: entity.name, columns: [column.name]))
     }
 }

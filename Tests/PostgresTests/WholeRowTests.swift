@@ -1,0 +1,149 @@
+import FetchIndex
+import FetchIndexPostgresSource
+import Foundation
+import Synchronization
+import FetchIndexTestSupport
+import Testing
+import FetchIndexValues
+
+/// Tables without a key, whose old rows the source sends as a whole.
+@Suite(.enabled(if: TestServer.isInstalled)) struct WholeRowTests {
+    private static let tables = """
+        CREATE TABLE public.visit(page text, size integer, body text, at timestamptz);
+        ALTER TABLE public.visit REPLICA IDENTITY FULL, ALTER body SET STORAGE EXTERNAL;
+        INSERT INTO public.visit SELECT 'p' || i % 5, i % 3, CASE WHEN i % 4 > 0 THEN repeat('x', 1000 * (i % 4)) END FROM generate_series(1, 40) i
+        """
+
+    private static func transaction(_ generator: inout SeededGenerator) -> String {
+        func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+        let commands = (0..<number(1..<5)).map { _ -> String in
+            let (page, size) = ("'p\(number(0..<6))'", number(0..<4))
+            return [
+                "INSERT INTO public.visit VALUES (\(page), \(size), repeat('x', \(1000 * size)))",
+                "INSERT INTO public.visit SELECT * FROM public.visit WHERE page = \(page) LIMIT 3",
+                "INSERT INTO public.visit VALUES (NULL, NULL, '', '2024-01-01 00:00:00.5Z')",
+                "UPDATE public.visit SET size = \(size) WHERE page = \(page)",
+                "UPDATE public.visit SET page = \(page) WHERE size = \(size)",
+                "UPDATE public.visit SET body = repeat('y', 2500) WHERE ctid = (SELECT min(ctid) FROM public.visit)",
+                "DELETE FROM public.visit WHERE ctid = (SELECT max(ctid) FROM public.visit)",
+                "DELETE FROM public.visit WHERE ctid IN (SELECT ctid FROM public.visit WHERE page = \(page) LIMIT 2)",
+                number(0..<10) == 0 ? "TRUNCATE public.visit" : "SELECT 1",
+            ][number(0..<9)]
+        }
+        return "BEGIN; \(commands.joined(separator: "; ")); COMMIT"
+    }
+
+    private func requireEqual(
+        _ followed: Followed, _ connection: Connection, _ columns: [String] = ["page", "size", "body"],
+        comment: String
+    ) throws {
+        try followed.check()
+        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+        let definition = OrderDefinition(entity: "Visit", sortKeys: [SortKey("size")])
+        var stored: [[String?]: Int] = [:]
+        try container.withOrder(definition, .init(cacheName: "all")) { order in
+            let read = try columns.map { try order.column($0) }
+            let count = try order.column("rowCount")
+            try order.forEachRow { row in
+                let values = try read.map {
+                    let value = try row.value(of: $0)
+                    return value.isNull ? nil : ColumnValue.text(of: value)
+                }
+                let number = Int(ColumnValue.text(of: try row.value(of: count)))
+                stored[values, default: 0] += number ?? 0
+            }
+        }
+        var expected: [[String?]: Int] = [:]
+        let names = columns.map { $0 + "::text" }.joined(separator: ", ")
+        for row in try connection.execute("SELECT \(names) FROM public.visit", columns: columns.count) {
+            expected[row, default: 0] += 1
+        }
+        #expect(stored == expected, "\(comment)")
+    }
+
+    /// Random transactions with equal rows, also while the table is copied.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func randomTransactions(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed &+ TestSettings.seed)
+        let (followed, connection) = try Followed.database(Self.tables)
+        for round in 0..<12 {
+            if round % 4 == 0 {
+                let isDone = Atomic(false)
+                let address = followed.address
+                let writerSeed = (seed &+ TestSettings.seed) &* 100 &+ UInt64(round)
+                let done = DispatchGroup()
+                for writer in 0..<2 {
+                    done.enter()
+                    Thread.detachNewThread {
+                        defer { done.leave() }
+                        var generator = SeededGenerator(seed: writerSeed &+ UInt64(writer * 1000))
+                        guard let connection = try? Connection(address) else { return }
+                        while !isDone.load(ordering: .relaxed) {
+                            if (try? connection.execute(Self.transaction(&generator))) == nil {
+                                _ = try? connection.execute("ROLLBACK")
+                            }
+                        }
+                    }
+                }
+                let result = Result {
+                    try followed.follow(round == 0 ? ["visit=Visit"] : []) { $0.recopies = round > 0 }
+                }
+                isDone.store(true, ordering: .relaxed)
+                done.wait()
+                _ = try result.get()
+            }
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                try connection.execute(Self.transaction(&generator))
+            }
+            try followed.follow()
+            try requireEqual(followed, connection, comment: "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test func columnsMayChange() throws {
+        let (followed, connection) = try Followed.database(Self.tables, "CREATE TABLE public.page(id text PRIMARY KEY)")
+        try followed.follow(["page"])
+        try followed.follow(["visit=Visit"])
+        try requireEqual(followed, connection, comment: "added")
+        try connection.execute(
+            "ALTER TABLE public.visit ADD note text; UPDATE public.visit SET note = 'n' WHERE size = 1; INSERT INTO public.visit SELECT * FROM public.visit WHERE size = 2"
+        )
+        try followed.follow()
+        try requireEqual(followed, connection, ["page", "size", "note"], comment: "another column")
+        try connection.execute(
+            "ALTER TABLE public.visit RENAME size TO length; DELETE FROM public.visit WHERE length = 0")
+        try connection.execute(
+            "ALTER TABLE public.visit DROP body, ADD \"rowCount\" integer DEFAULT 3, ADD size integer")
+        try followed.follow()
+        try requireEqual(followed, connection, ["page", "note"], comment: "columns that others go")
+        try connection.execute("ALTER TABLE public.visit REPLICA IDENTITY DEFAULT")
+        let error = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(
+            error?.reason.hasSuffix("ALTER TABLE \"public\".\"visit\" REPLICA IDENTITY FULL") == true,
+            "\(String(describing: error))")
+    }
+
+    @Test func whatNeedsAKeyIsRefused() throws {
+        let (followed, connection) = try Followed.database(Self.tables)
+        func refusal(_ change: (inout FollowOptions) throws -> Void) -> String {
+            let error = #expect(throws: SourceError.self) { try followed.follow(["visit=Visit"], change) }
+            return error?.reason ?? ""
+        }
+        #expect(refusal { $0.tables[0].condition = "size > 1" }.hasPrefix("a condition for public.visit needs a key"))
+        #expect(refusal { $0.tables[0].key = ["page"] }.hasPrefix("page cannot be the key of public.visit"))
+        let error = #expect(throws: SourceError.self) {
+            _ = try Follower.setup(followed.address, [TableChoice("visit")])
+        }
+        #expect(error?.reason == "public.visit has no primary key")
+        try connection.execute("ALTER TABLE public.visit REPLICA IDENTITY DEFAULT")
+        #expect(refusal { _ in } == "public.visit has no primary key")
+    }
+
+    @Test(arguments: ["10:20:12,15", "4294967306:4294967316:4294967308,4294967311"])
+    func aSnapshotShowsTransactionsThatHadCommitted(text: String) throws {
+        let snapshot = try #require(SourceSnapshot(text))
+        #expect([5, 10, 11, 13, 19].allSatisfy { snapshot.shows($0) })
+        #expect(![12, 15, 20, 21].contains { snapshot.shows($0) })
+        #expect(snapshot.shows(4_294_967_290))
+        #expect(SourceSnapshot("10:20") == nil && SourceSnapshot("a:b:") == nil)
+    }
+}
