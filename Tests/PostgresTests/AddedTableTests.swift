@@ -121,7 +121,9 @@ import Testing
         try connection.execute(
             "ALTER TABLE shop.others RENAME TO old; CREATE TABLE shop.others(id integer PRIMARY KEY, v text)")
         let error = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(error?.kind == .lost && error?.remedy == .copyAgainOrEnd, "\(String(describing: error))")
+        #expect(
+            error?.kind == .lost && error?.remedy == .copyAgainOrDrop(table: "shop.others"),
+            "\(String(describing: error))")
     }
 
     @Test func theAddressOfTheSourceMayChange() throws {

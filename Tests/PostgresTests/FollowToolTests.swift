@@ -49,7 +49,8 @@ import Testing
         try connection.execute("DROP TABLE public.t")
         try require(
             followed, ["--once"], status: 1,
-            "public.t was dropped or renamed, or is not published any more; --recopy copies all tables again, and --end ends following"
+            "public.t was dropped or renamed, or is not published any more; --recopy copies all tables again if the source has the "
+                + "table, and --drop-table public.t takes it out"
         )
     }
 

@@ -56,7 +56,7 @@ import Testing
                 try follow()
             } else {
                 let error = #expect(throws: SourceError.self) { try follow() }
-                #expect(error?.kind == .refused, "\(String(describing: error))")
+                #expect(error?.kind == .incomplete, "\(String(describing: error))")
             }
             let expected = try followed.sourceRows("public.t WHERE n <> 'NaN' AND isfinite(d)", key: "id", columns)
             #expect(try followed.rows("t", key: "id") == expected, "seed \(seed), round \(round)")

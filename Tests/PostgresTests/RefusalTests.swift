@@ -112,7 +112,9 @@ import Testing
         #expect(condition?.kind == .refused && condition?.remedy == .end, "\(String(describing: condition))")
         try server.run("ALTER TABLE public.t RENAME w TO v; DROP TABLE public.t")
         let table = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(table?.kind == .lost && table?.remedy == .copyAgainOrEnd, "\(String(describing: table))")
+        #expect(
+            table?.kind == .lost && table?.remedy == .copyAgainOrDrop(table: "public.t"), "\(String(describing: table))"
+        )
     }
 
     @Test func tablesThatCannotBeFollowedSayWhy() throws {

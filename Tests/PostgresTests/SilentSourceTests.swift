@@ -52,6 +52,38 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 4000)
     }
 
+    /// The process that answers commands is stopped, as if the server hung.
+    @Test func anInterruptionEndsTheWaitForAnAnswer() throws {
+        let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        try followed.follow(["t"])
+        let isEnding = Atomic(false)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            var options = FollowOptions()
+            options.stallSeconds = 0.6
+            try? Follower(
+                storeAt: followed.store, options, isInterrupted: { isEnding.load(ordering: .relaxed) }
+            ) { _ in }.run()
+            done.signal()
+        }
+        let other = """
+            SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+                AND pid <> pg_backend_pid()
+            """
+        var process: pid_t?
+        let end = Date() + 60
+        while process == nil, Date() < end {
+            usleep(500_000)
+            process = try connection.value(other).flatMap { pid_t($0) }
+        }
+        let stopped = try #require(process)
+        kill(stopped, SIGSTOP)
+        defer { kill(stopped, SIGCONT) }
+        usleep(3_000_000)
+        isEnding.store(true, ordering: .relaxed)
+        #expect(done.wait(timeout: .now() + 30) == .success)
+    }
+
     /// The server waits for a standby that is away, and is shut down meanwhile.
     @Test(.enabled(if: TestServer.hasFailoverSlots)) func aServerThatWaitsForAStandbyMayBeShutDown() throws {
         let server = try TestServer()

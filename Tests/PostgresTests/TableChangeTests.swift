@@ -169,7 +169,7 @@ import Testing
         try followed.follow(["t"])
         try connection.execute(change)
         let error = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(error?.kind == .lost && error?.remedy == .copyAgainOrEnd)
+        #expect(error?.kind == .lost && error?.remedy == .copyAgainOrDrop(table: "public.t"))
         guard change.contains("CREATE") else { return }
         try connection.execute("INSERT INTO public.t VALUES (50, 'new')")
         try followed.follow { $0.recopies = true }

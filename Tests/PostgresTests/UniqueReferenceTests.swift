@@ -83,7 +83,7 @@ import FetchIndexValues
     }
 
     /// Random transactions, also while tables are copied.
-    @Test(arguments: [false, true], [1, 2, 3] as [UInt64]) func randomTransactions(
+    @Test(arguments: [false, true], TestSettings.isLong ? [1, 2, 3, 4] : [1, 2] as [UInt64]) func randomTransactions(
         usesChangeTable: Bool, seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed &+ TestSettings.seed)
@@ -92,7 +92,7 @@ import FetchIndexValues
         if usesChangeTable {
             try connection.execute(Follower.setup(followed.address, Self.choices.map { try TableChoice($0) }))
         }
-        for round in 0..<12 {
+        for round in 0..<9 {
             let isBusy = round % 4 == 0
             if isBusy {
                 // A writer changes rows while all tables are copied.

@@ -62,10 +62,10 @@ import FetchIndexValues
     }
 
     /// Random transactions with equal rows, also while the table is copied.
-    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func randomTransactions(seed: UInt64) throws {
+    @Test(arguments: TestSettings.isLong ? [1, 2, 3, 4] : [1, 2] as [UInt64]) func randomTransactions(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed &+ TestSettings.seed)
         let (followed, connection) = try Followed.database(Self.tables)
-        for round in 0..<12 {
+        for round in 0..<9 {
             if round % 4 == 0 {
                 let isDone = Atomic(false)
                 let address = followed.address

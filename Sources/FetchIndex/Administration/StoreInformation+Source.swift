@@ -11,9 +11,12 @@ extension PersistentContainer {
         let position = try snapshot.sourcePosition(named: name)
         let status = store.sourceStatus(named: name)
         let committed = position?.time ?? 0
-        let isRunning = Store.isFollowing(at: store.path)
+        // A process that follows several sources may have given one up for now.
+        let follower = Store.follower(at: store.path)
+        let isRunning = follower.map { $0 != status?.process || status?.state != .stopped } ?? false
         let age = status.map { max(0, currentTime() - $0.time) }
-        let isCurrent = isRunning && age.map { $0 < Self.longestReportInterval } ?? false
+        let isConnected = status?.state == .streaming || status?.state == .copying
+        let isCurrent = isRunning && isConnected && age.map { $0 < Self.longestReportInterval } ?? false
         let silence = status?.heard.map { max(0, currentTime() - $0) }
         // At the time of the report, the store was this far behind what the source had when it was last heard from.
         let delay = status?.lagSeconds.flatMap { lag in silence.map { lag + $0 } }

@@ -4,10 +4,12 @@ internal import CFetchIndexPostgres
 extension Connection {
     /// Executes a `COPY … TO STDOUT` and hands out each row.
     package func copyOut(_ command: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let result = PQexec(raw, command)
+        let result = try answer(to: PQsendQuery(raw, command))
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COPY_OUT else { throw error(of: result) }
         do { while let row = try nextRow(waits: true) { try take(row, body) } } catch {
+            // A server that doesn't answer would not cancel the command either.
+            if isAbandoned { throw error }
             // Reads the remaining rows, which would otherwise be taken for the answer to the next command.
             cancel()
             while let row = try? nextRow(waits: true) { PQfreemem(row.baseAddress) }
@@ -29,7 +31,12 @@ extension Connection {
     /// arrived, and throws at the end of the stream.
     func nextRow(waits: Bool) throws -> UnsafeMutableRawBufferPointer? {
         var bytes: UnsafeMutablePointer<CChar>?
-        let length = PQgetCopyData(raw, &bytes, waits ? 0 : 1)
+        var interruption: ContinuousClock.Instant?
+        var length = PQgetCopyData(raw, &bytes, 1)
+        while length == 0, waits {
+            try waitForAnswer(&interruption)
+            length = PQgetCopyData(raw, &bytes, 1)
+        }
         if length == -2 { throw lost }
         guard length > 0 else {
             if length == -1 && !waits { throw ended() }

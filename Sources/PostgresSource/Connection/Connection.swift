@@ -5,6 +5,12 @@ internal import FetchIndexCLibrary
 /// Connection Control Functions" and "Command Execution Functions".
 package final class Connection {
     let raw: OpaquePointer
+    /// Whether a wait for the server's answer should end. After that, the connection can't be used any more.
+    var isInterrupted: () -> Bool = { false }
+    /// Whether an answer was left that may still come.
+    private(set) var isAbandoned = false
+    /// The time that the server has for its answer after an interruption.
+    private static let longestAnswer = Duration.seconds(2)
     /// The server's version as a number: 150004 for 15.4.
     package let serverVersion: Int
 
@@ -103,14 +109,15 @@ package final class Connection {
     ) throws -> [[String?]] {
         let result: OpaquePointer?
         if arguments.isEmpty {
-            result = PQexec(raw, command)
+            result = try answer(to: PQsendQuery(raw, command))
         } else {
             let copies = arguments.map { $0.flatMap { strdup($0) } }
             defer { for copy in copies { free(copy) } }
             let pointers = copies.map { UnsafePointer<CChar>($0) }
-            result = pointers.withUnsafeBufferPointer {
-                PQexecParams(raw, command, CInt(arguments.count), nil, $0.baseAddress, nil, nil, 0)
+            let isSent = pointers.withUnsafeBufferPointer {
+                PQsendQueryParams(raw, command, CInt(arguments.count), nil, $0.baseAddress, nil, nil, 0)
             }
+            result = try answer(to: isSent)
         }
         defer { PQclear(result) }
         switch PQresultStatus(result) {
@@ -129,10 +136,44 @@ package final class Connection {
         }
     }
 
+    /// Waits for the result of a command that was sent; of several commands, for the last result, or the first that begins
+    /// a copy. Throws `SourceError` if the connection is lost, and `Interrupted`.
+    func answer(to isSent: CInt) throws -> OpaquePointer? {
+        guard isSent == 1 else { throw lost }
+        var last: OpaquePointer?
+        while true {
+            var interruption: ContinuousClock.Instant?
+            while PQisBusy(raw) == 1 {
+                do { try waitForAnswer(&interruption) } catch {
+                    PQclear(last)
+                    throw error
+                }
+            }
+            guard let result = PQgetResult(raw) else { return last }
+            PQclear(last)
+            last = result
+            if [PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(PQresultStatus(result)) || PQstatus(raw) != CONNECTION_OK {
+                return last
+            }
+        }
+    }
+
+    /// Waits until the server has sent something, a tenth of a second at most. Throws `Interrupted` if it was asked to end
+    /// a while ago; `interruption` is when.
+    func waitForAnswer(_ interruption: inout ContinuousClock.Instant?) throws {
+        _ = try wait(milliseconds: 100)
+        guard isInterrupted() else { return }
+        let start = interruption ?? .now
+        interruption = start
+        if ContinuousClock.now - start < Self.longestAnswer { return }
+        isAbandoned = true
+        throw Interrupted()
+    }
+
     /// Executes a text that must be a single command, in the extended protocol, in which PostgreSQL refuses several
     /// commands.
     func executeSingle(_ command: String) throws {
-        let result = PQexecParams(raw, command, 0, nil, nil, nil, nil, 0)
+        let result = try answer(to: PQsendQueryParams(raw, command, 0, nil, nil, nil, nil, 0))
         defer { PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK: break
@@ -199,7 +240,7 @@ package final class Connection {
 
     /// Executes a `START_REPLICATION`.
     func startReplication(_ command: String) throws {
-        let result = PQexec(raw, command)
+        let result = try answer(to: PQsendQuery(raw, command))
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COPY_BOTH else { throw error(of: result) }
     }

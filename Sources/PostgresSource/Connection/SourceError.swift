@@ -8,6 +8,8 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
         case lost
         /// A later attempt would probably fail as well, unless the source, the store or the options are changed first.
         case refused
+        /// The store has everything but rows that can't be stored.
+        case incomplete
         /// The options are wrong.
         case usage
     }

@@ -3,6 +3,7 @@
 package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case copyAgain
     case copyAgainOrEnd
+    case copyAgainOrDrop(table: String)
     /// Drop the given slot in the source.
     case dropSlot
     case end
@@ -41,6 +42,7 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .copyAgain: "all tables must be copied again"
         case .copyAgainOrEnd: "all tables must be copied again, or following must be ended"
+        case .copyAgainOrDrop: "all tables must be copied again, or the table must be dropped from the followed ones"
         case .dropSlot: "it must be dropped in the source before another one is made"
         case .end: "following must be ended, so that the store can follow anew"
         case .startAnew(let entity):

@@ -85,7 +85,7 @@ extension Follower {
         return snapshot
     }
 
-    /// Adds rows of a table without a key to those that are equal, or takes them away.
+    /// Adds rows of a table without a key to those that are equal, or subtracts them.
     func change(
         _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, by difference: Int, _ reader: inout RowReader,
         of index: Int, _ writer: KeyedRowWriter

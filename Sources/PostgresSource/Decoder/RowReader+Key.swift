@@ -101,9 +101,9 @@ extension RowReader {
     /// The error for a row that can't be written. `key` is its `omittedKey`.
     func refused(_ error: RefusedRow, _ key: String, _ text: String) -> UnstorableRow {
         switch error {
-        case .heldKey:
+        case .heldKey(let holder):
             UnstorableRow(
-                key: key, reason: "\(title): another source has a row with the key \(text), too",
+                key: key, reason: "\(title): the source \(holder) has a row with the key \(text), too",
                 column: keyColumnPlaces.first.flatMap { columns[$0]?.name } ?? "", isHeld: true)
         case .tooLong(let attribute):
             UnstorableRow(

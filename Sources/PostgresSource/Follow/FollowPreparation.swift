@@ -155,7 +155,8 @@ struct FollowPreparation {
             guard isSlotName(given, atMost: longestName) else {
                 throw SourceError(
                     .usage,
-                    "\(given) is not a valid name of a source: names have 1 to 40 characters of a to z, 0 to 9 and _")
+                    "\"\(given)\" is not a valid name of a source: names have 1 to 40 characters of a to z, 0 to 9 and _"
+                )
             }
             return given
         }

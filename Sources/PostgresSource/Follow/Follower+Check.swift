@@ -66,7 +66,7 @@ extension Follower {
                 let what =
                     number == nil
                     ? "was dropped or renamed, or is not published any more" : "is the name of another table now"
-                throw SourceError(.lost, "\(table.title) \(what)", remedy: .copyAgainOrEnd)
+                throw SourceError(.lost, "\(table.title) \(what)", remedy: .copyAgainOrDrop(table: table.title))
             }
         }
     }

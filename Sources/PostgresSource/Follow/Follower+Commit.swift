@@ -66,15 +66,14 @@ extension Follower {
     func storeDescription() throws { if stored.source != source { try storePosition() } }
 
     /// Links the rows of a commit to the rows that their foreign keys name, and waiting rows to the rows of the commit.
-    /// `known` are tables whose readers exist already.
-    func linkLater(_ writer: KeyedRowWriter, _ known: [RowTable] = []) throws {
-        var tables = Dictionary(known.map { ($0.entityNumber, $0) }) { first, _ in first }
+    func linkLater(_ writer: KeyedRowWriter) throws {
+        var tables: [Int: [RowTable]] = [:]
         let model = writer.model
         try writer.linkLater { number in
-            if let table = tables[number] { return table }
-            let table = try rowTable(of: model.entities[number].name, in: model)
-            tables[number] = table
-            return table
+            if let known = tables[number] { return known }
+            let found = try rowTables(of: model.entities[number].name, in: model)
+            tables[number] = found
+            return found
         }
     }
 

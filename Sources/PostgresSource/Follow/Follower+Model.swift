@@ -85,14 +85,15 @@ extension Follower {
 
     /// Migrates the entity of a changed table, and takes the table's new description into `source`.
     func adopt(_ change: TableChange, _ index: Int) throws {
-        let migrated = try group.changingModel {
+        try group.changingModel {
             try readOthers()
             let model = try container.model()
             let migrated = try EntityChange(change, of: source.tables[index], besides: others, in: model)
             try container.migrate(to: model.replacing([migrated.entity]))
-            return migrated
+            source.tables[index] = try adopted(change, migrated, index)
+            // Another follower that changes the entity next must know that this source has other columns now.
+            if !others.isEmpty { try storeDescription() }
         }
-        source.tables[index] = try adopted(change, migrated, index)
     }
 
     /// The new description of a table whose entity was migrated, or is to be.
@@ -106,10 +107,10 @@ extension Follower {
             tell(.warning("\(source.tables[index].title).\(column) \(reason): it is not followed"))
         }
         followed.references = followed.references.compactMap { reference in
-            guard Set(reference.columns).isDisjoint(with: migrated.removed) else { return nil }
             var reference = reference
-            reference.columns = reference.columns.map { change.presentNames[$0] ?? $0 }
-            return reference
+            reference.columns = reference.columns.map { change.movedColumns[$0] ?? $0 }
+            let names = followed.columns.map(\.name)
+            return Set(reference.columns).isSubset(of: names) ? reference : nil
         }
         // The copy waits until the stream has passed the change. Otherwise older rows of the stream could be written
         // over copied ones.

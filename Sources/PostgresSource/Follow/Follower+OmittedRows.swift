@@ -25,6 +25,7 @@ extension Follower {
         let table = source.tables[index]
         if table.omittedRows[row.key] == nil {
             guard table.omittedRows.count < Self.mostOmittedRows else {
+                if row.isHeld { throw tooManyHeld(row) }
                 throw SourceError(
                     .refused,
                     "\(row.reason), and \(Self.mostOmittedRows) other rows are left out already; if the source has changed them since, "
@@ -43,6 +44,14 @@ extension Follower {
             column: row.column, reason: row.reason, isHeld: row.isHeld ? true : nil)
     }
 
+    /// The error for one row too many whose key another source has. Many rows may move to this source at once, so a later
+    /// attempt succeeds when the other source has given up the keys.
+    private func tooManyHeld(_ row: UnstorableRow) -> SourceError {
+        let reason = "\(row.reason), and \(Self.mostOmittedRows) other rows wait already"
+        if options.endsWhenCurrent { return SourceError(.incomplete, reason, remedy: .deleteInOneSource) }
+        return SourceError(.connection, "\(reason): this source waits until others have given up their keys")
+    }
+
     /// Forgets that a row was left out. The key is made only if rows of the table are left out.
     func keep(_ key: @autoclosure () -> String, of index: Int) {
         if !source.tables[index].omittedRows.isEmpty { source.tables[index].omittedRows[key()] = nil }
@@ -56,7 +65,7 @@ extension Follower {
         let rest =
             others == 0 ? "" : others == 1 ? ", and 1 other row is left out" : ", and \(others) other rows are left out"
         throw SourceError(
-            .refused, row.reason + rest,
+            .incomplete, row.reason + rest,
             remedy: remedy(
                 of: table,
                 UnstorableRow(key: key, reason: row.reason, column: row.column, isHeld: row.isHeld ?? false)))
@@ -81,7 +90,7 @@ extension Follower {
             let reader = try self.reader(of: source.tables[index], in: writer.model)
             for (key, row) in source.tables[index].omittedRows where row.isHeld == true {
                 let texts = UnstorableRow.texts(of: key)
-                if let values = reader.key(ofTexts: texts), try !writer.isHeld(values, reader.table) {
+                if let values = reader.key(ofTexts: texts), try writer.holder(ofKey: values, reader.table) == nil {
                     freed.append((index, texts))
                 }
             }
@@ -93,9 +102,11 @@ extension Follower {
             try read(key, of: index, writer)
         }
         try linkLater(writer)
+        let counts = writer.counts
         if case .reading = phase { phase = .reading(isPastCopies: false) }
         source.consistentFrom = try source.way == .stream ? endOfLog().description : position?.text
         try commit(writer)
+        tell(.transaction(position?.text ?? "", counts, lag: 0))
         return true
     }
 }

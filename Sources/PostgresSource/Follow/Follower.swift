@@ -65,7 +65,7 @@ package final class Follower {
     /// since. Only this position is reported to the source.
     var stored = Stored()
     /// The connection for commands and copies. A lost connection is replaced.
-    var connection: Connection
+    var connection: Connection { didSet { connection.isInterrupted = isInterrupted } }
     /// The store's other sources, as of the newest model that this follower has seen.
     var others = OtherSources()
     /// Whether rows were copied whose relationships aren't set yet.
@@ -103,6 +103,7 @@ package final class Follower {
         source = preparation.source
         name = preparation.source.name
         connection = preparation.connection
+        connection.isInterrupted = isInterrupted
         try group.lock(path)
         status = FollowStatus(of: container, options)
         try readStored()

@@ -27,13 +27,16 @@ extension Follower {
 
     // MARK: Links
 
-    /// Returns the table of an entity whose objects are linked by foreign keys; nil if it has none.
-    func rowTable(of entity: String, in model: Model) throws -> RowTable? {
-        if let own = source.tables.first(where: { $0.entity == entity }) {
-            return try RowTable(own, of: source, besides: others, in: model)
-        }
-        guard let (owner, table) = others.tables(of: entity).first else { return nil }
-        return try RowTable(table, of: owner, besides: others, in: model)
+    /// Returns the tables that fill an entity, this source's one first.
+    func rowTables(of entity: String, in model: Model, ofAllSources: Bool = true) throws -> [RowTable] {
+        // Another process may have dropped the entity of another source's table.
+        guard model.entity(named: entity) != nil else { return [] }
+        let own = source.tables.filter { $0.entity == entity }
+        let foreign = ofAllSources ? others.tables(of: entity) : []
+        return try own.compactMap { try RowTable($0, of: source, besides: others, in: model) }
+            + foreign.compactMap { owner, table in
+                try RowTable(table, of: owner, besides: others.replacing(owner, by: source), in: model)
+            }
     }
 
     /// Links the objects whose foreign keys name objects that exist now: those of this source's tables or, if
@@ -41,8 +44,7 @@ extension Follower {
     func linkAll(_ writer: KeyedRowWriter, ofAllSources: Bool) throws {
         let tables = source.tables + (ofAllSources ? others.tables.map(\.table) : [])
         for entity in Set(tables.map(\.entity)).sorted() {
-            guard let table = try rowTable(of: entity, in: writer.model), table.hasForeignKeys else { continue }
-            try writer.linkAll(table)
+            try writer.linkAll(rowTables(of: entity, in: writer.model, ofAllSources: ofAllSources))
         }
     }
 

@@ -25,6 +25,20 @@ package final class Followers {
         let follower: Follower
     }
 
+    /// Why a source isn't followed, or only in part.
+    private enum Failure {
+        case other
+        /// Rows can't be stored.
+        case incomplete
+        /// Rows wait for keys that other sources have.
+        case held
+
+        init(_ error: any Error) {
+            let error = error as? SourceError
+            self = error?.kind != .incomplete ? .other : error?.remedy == .deleteInOneSource ? .held : .incomplete
+        }
+    }
+
     /// Prepares the source that the options are for, which may be a new one, and finds the store's other sources. `report`
     /// is called on the followers' threads. Throws like `Follower`.
     package init(
@@ -55,18 +69,43 @@ package final class Followers {
     /// each. Throws the error of the only source, and an error that names the sources that can't be followed.
     package func run() throws {
         if names.count == 1, let only = prepared.withLock({ $0.take() }) { return try only.follower.run() }
-        let failures = Mutex<[String: String]>([:])
-        try Threads.run(names.count) { index in
-            follow(names[index], failures)
-        }
-        let failed = failures.withLock { $0.keys.sorted() }
+        let failures = Mutex<[String: Failure]>([:])
+        try follow(names, failures)
+        try takeFreedRows(failures)
+        if isInterrupted() { return }
+        let failed = failures.withLock { $0 }
         if failed.isEmpty { return }
+        let isAway = failed.values.contains(.other)
         throw SourceError(
-            .refused,
-            "\(failed.count) of \(names.count) sources cannot be followed: " + failed.joined(separator: ", "))
+            isAway ? .refused : .incomplete,
+            (isAway ? "\(failed.count) of \(names.count) sources cannot be followed: " : "rows are left out of: ")
+                + failed.keys.sorted().joined(separator: ", "))
     }
 
-    private func follow(_ name: String, _ failures: borrowing Mutex<[String: String]>) {
+    private func follow(_ names: [String], _ failures: borrowing Mutex<[String: Failure]>) throws {
+        try Threads.run(names.count) { index in follow(names[index], failures) }
+    }
+
+    /// Follows sources once more whose rows were left out because of keys that other sources had: these may have given
+    /// them up since.
+    private func takeFreedRows(_ failures: borrowing Mutex<[String: Failure]>) throws {
+        guard options.endsWhenCurrent else { return }
+        var last = Int.max
+        while !isInterrupted() {
+            let waiting = failures.withLock { failures in names.filter { failures[$0] == .held } }
+            if waiting.isEmpty { return }
+            // Each round takes all rows whose keys are free. Rows may follow one another through several sources.
+            let sources = try PersistentContainer(storeAt: path).followedSources(as: FollowedSource.self)
+            let tables = sources.flatMap(\.tables)
+            let count = tables.reduce(waiting.count) { $0 + $1.omittedRows.values.filter { $0.isHeld == true }.count }
+            if count >= last { return }
+            last = count
+            failures.withLock { failures in for name in waiting { failures[name] = nil } }
+            try follow(waiting, failures)
+        }
+    }
+
+    private func follow(_ name: String, _ failures: borrowing Mutex<[String: Failure]>) {
         var follower = prepared.withLock { prepared in
             prepared?.follower.name == name ? prepared.take()?.follower : nil
         }
@@ -80,7 +119,7 @@ package final class Followers {
             } catch {
                 report(name, .failed(error))
                 let failedCount = failures.withLock { failures in
-                    failures[name] = "\(error)"
+                    failures[name] = Failure(error)
                     return failures.count
                 }
                 if options.endsWhenCurrent || failedCount == names.count { return }
@@ -97,7 +136,7 @@ package final class Followers {
     }
 
     /// Waits before a source is tried again. Returns false if no source is followed any more, or after an interruption.
-    private func waits(_ failures: borrowing Mutex<[String: String]>) -> Bool {
+    private func waits(_ failures: borrowing Mutex<[String: Failure]>) -> Bool {
         let end = ContinuousClock.now + .seconds(options.retrySeconds)
         while ContinuousClock.now < end {
             if isInterrupted() || failures.withLock({ $0.count }) == names.count { return false }

@@ -17,6 +17,13 @@ package struct OtherSources {
         self.generation = generation
     }
 
+    private init(_ sources: [FollowedSource]) { (self.sources, generation) = (sources, nil) }
+
+    /// The sources with another one instead of one of them.
+    func replacing(_ source: FollowedSource, by other: FollowedSource) -> OtherSources {
+        OtherSources(sources.filter { $0.name != source.name } + [other])
+    }
+
     var isEmpty: Bool { sources.isEmpty }
 
     /// All tables, with their sources.
@@ -69,8 +76,11 @@ extension RowTable {
                 attributes, reference.relationship, reference.entity, table?.attributes(ofKey: key) ?? key
             )
         }
-        let part = followed.shard.map {
-            (attribute: $0.attribute, value: Value.string(source?.name ?? SourceName.main))
+        let part = followed.shard.map { shard in
+            (
+                attribute: shard.attribute, value: Value.string(source?.name ?? SourceName.main),
+                others: others.tables(of: followed.entity).map { Value.string($0.source.name) }
+            )
         }
         try self.init(
             followed.entity, key: followed.keyAttributes, references: references, part: part,

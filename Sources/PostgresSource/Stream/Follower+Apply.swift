@@ -72,7 +72,7 @@ extension Follower {
             try apply(try StreamMessage(bytes.bytes), bytes, writer, session)
         }
         try readIncomplete(writer, session)
-        try linkLater(writer, session.tables.values.map(\.reader.table))
+        try linkLater(writer)
         position = SourcePosition(text: transaction.next.description, time: transaction.time)
     }
 

@@ -38,6 +38,7 @@ extension Follower {
 
     private func connectStream() throws -> StreamSession {
         let replication = try Connection(source.address, isReplication: true)
+        replication.isInterrupted = isInterrupted
         try checkTimeline(replication)
         let stream = ChangeStream(
             replication, from: stored.position, folder: container.path, groupLength: options.groupLength)

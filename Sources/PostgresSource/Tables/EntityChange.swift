@@ -21,9 +21,10 @@ struct EntityChange {
         isChosen: Bool = false
     ) throws {
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
+        let isShared = !others.tables(of: table.entity).isEmpty
         let kept = Set(change.followed.columns.map { change.renamed[$0.name] ?? $0.name })
             .union(others.columns(of: table.entity))
-        if !others.tables(of: table.entity).isEmpty, Set(change.followed.key) != Set(table.key) {
+        if isShared, Set(change.followed.key) != Set(table.key) {
             throw SourceError(
                 .refused,
                 "the key of \(table.title) is \(change.followed.keyTitle) now, but other sources fill \(table.entity) by \(table.keyTitle)",
@@ -48,7 +49,8 @@ struct EntityChange {
                 if isConverted, attributes[place].type != type {
                     attributes[place] = attributes[place].with(type)
                     if type != .string, attributes[place].isOptional { cleared.append(column.name) }
-                } else {
+                } else if !isShared || attributes[place].type != .string {
+                    // The columns of several sources get another type one after the other, so text may be any of them.
                     try Self.requireType(
                         type, of: attributes[place], current, table, isSameTable: change.table.number == table.number)
                 }

@@ -4,8 +4,11 @@ struct TableChange {
     let table: SourceTable
     /// The table as the store is to remember it, with the remembered state of its copy.
     var followed: FollowedSource.Table
-    /// The former names of renamed columns, by their present ones.
+    /// The former names of columns whose attributes are renamed, by the present ones.
     let renamed: [String: String]
+    /// The present names of renamed columns, by their former ones. If other sources fill the entity, their values move to
+    /// other attributes.
+    let movedColumns: [String: String]
     /// Whether the source's rows may have changes that were never sent, so that the table must be copied again.
     let needsCopy: Bool
 
@@ -33,7 +36,9 @@ struct TableChange {
         }
         (self.table, followed) = (table, new)
         // If a name belongs to another column now, no column counts as renamed: all values are copied again.
-        renamed = reusesName || isShared ? [:] : Self.renamed(from: old, to: new)
+        let renamedColumns = reusesName ? [:] : Self.renamed(from: old, to: new)
+        renamed = isShared ? [:] : renamedColumns
+        movedColumns = Dictionary(renamedColumns.map { ($1, $0) }) { first, _ in first }
         // Without a unique index, rows may have lost values to others that have the same ones.
         let hasLostIndex = new.otherKeys.count < old.otherKeys.count
         // The digest of a row has the values of all columns.

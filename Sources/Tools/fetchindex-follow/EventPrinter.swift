@@ -73,7 +73,7 @@ struct EventPrinter {
         case .warning(let reason):
             if isJSON { show("", Line(event: "warning", reason: reason)) } else { Self.error(title + reason) }
         case .failed(let error):
-            let reason = (error as? SourceError)?.sentence ?? "\(error)"
+            let reason = (error as? SourceError)?.sentence(of: name) ?? "\(error)"
             if isJSON { show("", Line(event: "failed", reason: reason)) } else { Self.error(title + reason) }
         }
     }

@@ -134,6 +134,13 @@ struct FollowTool: ParsableCommand {
             throw ValidationError("--key, --where, --columns, --text and --shard need --table.")
         }
         if !shard.isEmpty, name == nil { throw ValidationError("--shard needs --name, which the attribute contains.") }
+        for text in shard {
+            let name = text.split(separator: ":", omittingEmptySubsequences: false).last ?? ""
+            let isName = name.first.map { $0.isLetter || $0 == "_" } ?? false
+            guard isName, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else {
+                throw ValidationError("--shard \(text) does not name an attribute.")
+            }
+        }
         if globalKeys, shard.isEmpty { throw ValidationError("--global-keys needs --shard.") }
     }
 
@@ -191,6 +198,9 @@ struct FollowTool: ParsableCommand {
                 set(&choices[named ?? 0], value)
             }
         }
+        for text in shard where text.contains(":") && !choices.contains(where: { text.hasPrefix($0.entity + ":") }) {
+            throw ValidationError("--shard \(text) names no entity of these tables.")
+        }
         try forEach("--shard", shard) { $0.shard = FollowedSource.Shard($1, isInKey: !globalKeys) }
         func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
         try forEach("--key", key) { $0.key = names($1) }
@@ -241,7 +251,7 @@ enum Main {
 
     private static func report(_ error: any Error) -> Int32 {
         if let error = error as? SourceError {
-            EventPrinter.error(error.sentence)
+            EventPrinter.error(error.sentence())
             return error.kind == .usage ? 2 : 1
         }
         switch FollowTool.exitCode(for: error) {

@@ -1,24 +1,31 @@
+internal import FetchIndex
 internal import FetchIndexPostgresSource
 
 extension SourceError {
-    /// The error's reason, with the options or commands that help, if any are known.
-    var sentence: String { reason + (remedy?.advice ?? "") }
+    /// The error's reason, with the options or commands that help, if any are known. `name` is the source's, if the store
+    /// may have others.
+    func sentence(of name: String? = nil) -> String {
+        let name = name.flatMap { $0 == SourceName.main ? nil : " --name \($0)" } ?? ""
+        return reason + (remedy?.advice(name) ?? "")
+    }
 }
 
 extension SourceRemedy {
     /// The end of the error's sentence: the options and commands that carry out the remedy.
-    fileprivate var advice: String {
+    fileprivate func advice(_ name: String) -> String {
         switch self {
-        case .copyAgain: "; --recopy copies all tables again"
-        case .copyAgainOrEnd: "; --recopy copies all tables again, and --end ends following"
-        case .dropSlot: ": drop it in the source; after that, --recopy creates another slot"
-        case .end: "; --end ends following, so that the store can follow anew"
+        case .copyAgain: "; --recopy\(name) copies all tables again"
+        case .copyAgainOrEnd: "; --recopy\(name) copies all tables again, and --end\(name) ends following"
+        case .copyAgainOrDrop(let table):
+            "; --recopy\(name) copies all tables again if the source has the table, and --drop-table \(table)\(name) takes it out"
+        case .dropSlot: ": drop it in the source; after that, --recopy\(name) creates another slot"
+        case .end: "; --end\(name) ends following, so that the store can follow anew"
         case .startAnew(let entity):
-            ": --end ends following, and \(Self.drop(entity)) drops the entity, so that the table can be followed anew"
+            ": --end\(name) ends following, and \(Self.drop(entity)) drops the entity, so that the table can be followed anew"
         case .convert(let entity, let attribute, let type):
             ": `fetchindex model migrate STORE --entity \(entity) --change \(attribute):\(type)` converts it; follow again after that"
         case .move:
-            "; --move says that this source has another address now, --name NAME adds a further source, and --end ends following"
+            "; --move says that this source has another address now, --name NAME adds a further source, and --end\(name) ends following"
         case .nameSource: ": pass postgres://… and --table"
         case .chooseKey: "; --key can name columns that are NOT NULL and have a unique index"
         case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
@@ -33,7 +40,7 @@ extension SourceRemedy {
                 + "--unstorable \(entity):null or \(entity):clamp, or store columns as text with --table and "
                 + "--text \(entity):\(columns.joined(separator: ","))"
         case .nameShard(let attribute, let isInKey):
-            ": --shard \(attribute)\(isInKey ? "" : " --global-keys") shares it"
+            ": --shard \(attribute) \(isInKey ? "without" : "with") --global-keys shares it"
         case .deleteInOneSource: "; delete it in all sources but one, and follow again"
         case .nameOneSource: ": --name says which one is meant"
         case .makeChangeTable:

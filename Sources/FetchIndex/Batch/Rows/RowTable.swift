@@ -15,12 +15,27 @@ package final class RowTable {
         let slot: Int
         let type: ValueType
         let value: Value
+        /// The values of the other parts that are filled. An object with a further value belongs to no part, so a row with
+        /// its key takes it over.
+        let others: [Value]
         /// Whether the attribute is in the key, so that no object of another part has a key of this one.
         let isInKey: Bool
 
         /// Whether a record of the entity belongs to the part.
         func contains(_ record: RawSpan, of entity: Entity) throws -> Bool {
-            try RecordView(record, of: entity).value(at: slot, as: type) == value
+            try value(of: record, entity) == value
+        }
+
+        /// The value of the other part to which a record belongs; nil if it belongs to this one or to none.
+        func other(of record: RawSpan, _ entity: Entity) throws -> Value? {
+            let value = try value(of: record, entity)
+            // A conditional expression would take nil for the value null.
+            guard value != self.value, others.contains(value) else { return nil }
+            return value
+        }
+
+        private func value(of record: RawSpan, _ entity: Entity) throws -> Value {
+            try RecordView(record, of: entity).value(at: slot, as: type)
         }
     }
 
@@ -43,13 +58,14 @@ package final class RowTable {
     }
 
     /// Makes a table whose rows have foreign keys. If `part` isn't nil, the rows have its value in its attribute, and the
-    /// other objects of the entity aren't theirs. `otherKeys` are attributes by which foreign keys name rows; those that
+    /// objects with its other values aren't theirs. `otherKeys` are attributes by which foreign keys name rows; those that
     /// aren't unique are left out. Returns nil if the key isn't unique. Leaves out a reference if the model lacks one of
     /// its attributes or its relationship, if the entity's records have no reference for it, or if its key isn't unique.
     /// Throws `ModelError` for an unknown entity or key, and `RequestError` if the relationship doesn't lead to the
     /// reference's entity.
     package convenience init?(
-        _ name: String, key: [String], references: [Reference] = [], part: (attribute: String, value: Value)? = nil,
+        _ name: String, key: [String], references: [Reference] = [],
+        part: (attribute: String, value: Value, others: [Value])? = nil,
         otherKeys: [[String]] = [], in model: Model
     ) throws {
         let number = try model.number(of: name)
@@ -68,7 +84,8 @@ package final class RowTable {
         let own = try part.map { part in
             let slot = try entity.requireSlot(of: part.attribute)
             return Part(
-                slot: slot, type: entity.type(at: slot), value: part.value, isInKey: constraint.slots.contains(slot))
+                slot: slot, type: entity.type(at: slot), value: part.value, others: part.others,
+                isInKey: constraint.slots.contains(slot))
         }
         let others = otherKeys.compactMap { entity.uniqueConstraint(of: $0) }.filter { $0 != constraint }
         self.init(number, entity, key: constraint, columns, part: own, otherKeys: others)

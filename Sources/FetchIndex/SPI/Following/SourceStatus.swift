@@ -76,8 +76,8 @@ extension Store {
         withExtendedLifetime(file) {}
     }
 
-    /// Whether a process is following a source for the store.
-    static func isFollowing(at path: String) -> Bool {
-        FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path) != nil
+    /// The process that is following sources for the store; nil without one.
+    static func follower(at path: String) -> Int? {
+        FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path).map { Int(clamping: $0) }
     }
 }

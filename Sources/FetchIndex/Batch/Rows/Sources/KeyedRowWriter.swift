@@ -99,33 +99,35 @@ package final class KeyedRowWriter {
     /// The writer of a table's rows.
     func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
 
-    /// Finds the object of the table's part that has a key.
+    /// Finds the object that has a key, unless it belongs to another source.
     func found(_ table: RowTable, _ key: [Value]) throws -> RecordKey? {
         guard let object = try rows(of: table).object(key: key) else { return nil }
-        return try isOwn(object, table) ? object : nil
+        return try holder(of: object, table) == nil ? object : nil
     }
 
-    private func isOwn(_ object: RecordKey, _ table: RowTable) throws -> Bool {
-        guard let part = table.part, !part.isInKey else { return true }
-        var isOwn = false
-        _ = try writer.record(object) { isOwn = try part.contains($0, of: table.entity) }
-        return isOwn
+    /// The source to which an object belongs, if that is another one than the table's.
+    private func holder(of object: RecordKey, _ table: RowTable) throws -> Value? {
+        guard let part = table.part, !part.isInKey else { return nil }
+        var holder: Value?
+        _ = try writer.record(object) { holder = try part.other(of: $0, table.entity) }
+        return holder
     }
 
-    /// Whether an object that isn't the table's has a key, so that no row of the table can have it. O(log n).
-    package func isHeld(_ key: [Value], _ table: RowTable) throws -> Bool {
-        guard let part = table.part, !part.isInKey else { return false }
-        return try withPublicErrors {
-            guard let object = try rows(of: table).object(key: key) else { return false }
-            return try !isOwn(object, table)
-        }
+    /// The other source that has an object with a key, so that no row of the table can have it; nil without one. O(log n).
+    package func holder(ofKey key: [Value], _ table: RowTable) throws -> Value? {
+        guard let part = table.part, !part.isInKey else { return nil }
+        return try withPublicErrors { try rows(of: table).object(key: key).flatMap { try holder(of: $0, table) } }
+    }
+
+    private func requireFree(_ key: [Value], _ table: RowTable) throws {
+        if let holder = try holder(ofKey: key, table) { throw RefusedRow.heldKey(by: holder) }
     }
 
     /// Inserts a complete row, or updates the object that has its key. Throws `RefusedRow`.
     /// O(log n).
     package func insert(_ row: KeyedRow, _ table: RowTable) throws {
         try withPublicErrors {
-            if try isHeld(row.key, table) { throw RefusedRow.heldKey }
+            try requireFree(row.key, table)
             let stored = try found(table, row.key)
             try write(row, as: stored, table)
             if stored == nil { hasArrived(row.key, table) }
@@ -141,7 +143,7 @@ package final class KeyedRowWriter {
         _ row: KeyedRow, oldKey: [Value], isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
-            if try isHeld(row.key, table) { throw RefusedRow.heldKey }
+            try requireFree(row.key, table)
             var object = try found(table, oldKey)
             // Both keys may have the same object, because 0.0 and -0.0 are the same key.
             if oldKey != row.key, let holder = try found(table, row.key), holder != object {
@@ -216,35 +218,45 @@ package final class KeyedRowWriter {
     }
 
     /// Links the objects whose foreign keys named missing, new or changed objects. Called at the end of a commit,
-    /// because rows may refer to later rows. An object whose foreign key still names a missing object waits. `table`
-    /// returns the table of an entity; nil if its objects aren't linked. O(log n) for each object.
-    package func linkLater(_ table: (_ entity: Int) throws -> RowTable?) throws {
+    /// because rows may refer to later rows. An object whose foreign key still names a missing object waits. `tables`
+    /// returns the tables that fill an entity; an object that belongs to no table isn't linked. O(log n) for each object.
+    package func linkLater(_ tables: (_ entity: Int) throws -> [RowTable]) throws {
         let objects = unlinked
         unlinked = []
         for object in objects {
-            guard let table = try table(object.entity) else { continue }
-            try withPublicErrors { try link(object, table) }
+            let tables = try tables(object.entity)
+            try withPublicErrors { try link(object, tables) }
         }
     }
 
-    private func link(_ object: RecordKey, _ table: RowTable) throws {
-        guard let old = try writer.copy(of: object) else { return }
+    private func link(_ object: RecordKey, _ tables: [RowTable]) throws {
+        guard let old = try writer.copy(of: object), let table = try Self.table(of: old.span.bytes, tables) else {
+            return
+        }
         let (record, missing) = try rows(of: table).linked(old)
         for name in missing { waiting.add(object, for: name) }
         try writer.update(object, record.span.bytes)
     }
 
-    /// Links the objects that have a foreign key but no reference for it. If the named object is missing, the object
-    /// with the foreign key waits. O(n), and O(log n) for each linked object.
-    package func linkAll(_ table: RowTable) throws {
+    /// The table that a record belongs to.
+    private static func table(of record: RawSpan, _ tables: [RowTable]) throws -> RowTable? {
+        for table in tables where try table.part?.contains(record, of: table.entity) ?? true { return table }
+        return nil
+    }
+
+    /// Links the objects of tables of one entity that have a foreign key but no reference for it. If the named object is
+    /// missing, the object with the foreign key waits. O(n), and O(log n) for each linked object.
+    package func linkAll(_ tables: [RowTable]) throws {
+        guard let entity = tables.first?.entityNumber, tables.contains(where: \.hasForeignKeys) else { return }
         try withPublicErrors {
             var objects: [RecordKey] = []
-            let rows = rows(of: table)
-            try writer.scan(table.entityNumber) { object, record in
-                if try rows.isUnlinked(record) { objects.append(object) }
+            try writer.scan(entity) { object, record in
+                if let table = try Self.table(of: record, tables), try rows(of: table).isUnlinked(record) {
+                    objects.append(object)
+                }
                 return true
             }
-            for object in objects { try link(object, table) }
+            for object in objects { try link(object, tables) }
         }
     }
 }
@@ -252,7 +264,7 @@ package final class KeyedRowWriter {
 /// Thrown for a row that can't be written.
 package enum RefusedRow: Error {
     /// An object of another source has the row's key.
-    case heldKey
+    case heldKey(by: Value)
     /// The values of another key than the table's are too long together.
     case tooLong(attribute: String)
 }
