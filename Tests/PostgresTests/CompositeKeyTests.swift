@@ -19,20 +19,7 @@ import FetchIndexValues
 
     /// The rows of an entity as texts, in sorted order; the last text is the note of the related order.
     private func stored(_ followed: Followed, _ entity: String, _ columns: [String]) throws -> [[String?]] {
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let definition = OrderDefinition(entity: entity, sortKeys: [SortKey("number")])
-        var rows: [[String?]] = []
-        try container.withOrder(definition, .init(cacheName: "all \(entity)")) { order in
-            let read = try columns.map { try order.column($0) }
-            try order.forEachRow { row in
-                rows.append(
-                    try read.map {
-                        let value = try row.value(of: $0)
-                        return value.isNull ? nil : ColumnValue.text(of: value)
-                    })
-            }
-        }
-        return sorted(rows)
+        sorted(try followed.values(entity, columns, sortedBy: ["number"]))
     }
 
     private func sorted(_ rows: [[String?]]) -> [[String?]] { rows.sorted { "\($0)" < "\($1)" } }

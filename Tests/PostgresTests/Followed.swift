@@ -83,6 +83,24 @@ struct Followed {
         return rows
     }
 
+    /// Returns values of all objects of an entity as texts, in the order of an attribute or several. The order has a cache.
+    func values(_ entity: String, _ columns: [String], sortedBy keys: [String]) throws -> [[String?]] {
+        let container = try PersistentContainer(at: URL(fileURLWithPath: store))
+        let definition = OrderDefinition(entity: entity, sortKeys: keys.map { SortKey($0) })
+        return try container.withOrder(definition, .init(cacheName: "all \(entity)")) { order in
+            let read = try columns.map { try order.column($0) }
+            var rows: [[String?]] = []
+            try order.forEachRow { row in
+                rows.append(
+                    try read.map {
+                        let value = try row.value(of: $0)
+                        return value.isNull ? nil : ColumnValue.text(of: value)
+                    })
+            }
+            return rows
+        }
+    }
+
     /// Returns the rows of a table in the form of `rows`. `columns` are SQL expressions for the texts, by attribute
     /// name.
     func sourceRows(

@@ -3,7 +3,6 @@ import FetchIndexPostgresSource
 import Foundation
 import Synchronization
 import FetchIndexTestSupport
-import FetchIndexValues
 
 /// A store that follows several sources.
 final class FollowedSources {
@@ -47,19 +46,6 @@ final class FollowedSources {
 
     /// The values of all objects as texts, in the order of the first two columns.
     func rows(_ entity: String, _ columns: [String]) throws -> [[String?]] {
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let definition = OrderDefinition(entity: entity, sortKeys: columns.prefix(2).map { SortKey($0) })
-        var rows: [[String?]] = []
-        try container.withOrder(definition, .init(cacheName: "all \(entity)")) { order in
-            let read = try columns.map { try order.column($0) }
-            try order.forEachRow { row in
-                rows.append(
-                    try read.map {
-                        let value = try row.value(of: $0)
-                        return value.isNull ? nil : ColumnValue.text(of: value)
-                    })
-            }
-        }
-        return rows
+        try followed.values(entity, columns, sortedBy: Array(columns.prefix(2)))
     }
 }

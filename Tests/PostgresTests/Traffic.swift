@@ -147,3 +147,32 @@ final class Traffic: @unchecked Sendable {
         }
     }
 }
+
+extension Followed {
+    /// Runs a body while writers execute random transactions, of which some may fail.
+    func whileWriting(
+        _ writers: Int, seed: UInt64, _ transaction: @escaping @Sendable (inout SeededGenerator) -> String,
+        _ body: () throws -> Void
+    ) throws {
+        let isDone = Atomic(false)
+        let done = DispatchGroup()
+        for writer in 0..<writers {
+            done.enter()
+            Thread.detachNewThread { [address] in
+                defer { done.leave() }
+                var generator = SeededGenerator(seed: seed &+ UInt64(writer * 1000))
+                guard let connection = try? Connection(address) else { return }
+                while !isDone.load(ordering: .relaxed) {
+                    if (try? connection.execute(transaction(&generator))) == nil {
+                        _ = try? connection.execute("ROLLBACK")
+                    }
+                }
+            }
+        }
+        defer {
+            isDone.store(true, ordering: .relaxed)
+            done.wait()
+        }
+        try body()
+    }
+}

@@ -1,10 +1,8 @@
 import FetchIndex
 import FetchIndexPostgresSource
 import Foundation
-import Synchronization
 import FetchIndexTestSupport
 import Testing
-import FetchIndexValues
 
 /// Foreign keys that name unique columns which aren't the primary key.
 @Suite(.enabled(if: TestServer.isInstalled)) struct UniqueReferenceTests {
@@ -21,7 +19,7 @@ import FetchIndexValues
 
     private static let choices = ["product=Product", "shelf=Shelf", "sale=Sale"]
 
-    private static func transaction(_ generator: inout SeededGenerator) -> String {
+    @Sendable private static func transaction(_ generator: inout SeededGenerator) -> String {
         func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
         let commands = (0..<number(1..<5)).map { _ -> String in
             let (id, other) = (number(1..<36), number(1..<36))
@@ -66,20 +64,7 @@ import FetchIndexValues
 
     /// The values of all objects as texts, in the order of the first column.
     private func rows(_ followed: Followed, _ entity: String, _ columns: [String]) throws -> [[String?]] {
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let definition = OrderDefinition(entity: entity, sortKeys: [SortKey(columns[0])])
-        var rows: [[String?]] = []
-        try container.withOrder(definition, .init(cacheName: "all \(entity)")) { order in
-            let read = try columns.map { try order.column($0) }
-            try order.forEachRow { row in
-                rows.append(
-                    try read.map {
-                        let value = try row.value(of: $0)
-                        return value.isNull ? nil : ColumnValue.text(of: value)
-                    })
-            }
-        }
-        return rows
+        try followed.values(entity, columns, sortedBy: [columns[0]])
     }
 
     /// Random transactions, also while tables are copied.
@@ -96,30 +81,13 @@ import FetchIndexValues
             let isBusy = round % 4 == 0
             if isBusy {
                 // A writer changes rows while all tables are copied.
-                let isDone = Atomic(false)
-                let address = followed.address
                 let writerSeed = (seed &+ TestSettings.seed) &* 100 &+ UInt64(round)
-                let done = DispatchGroup()
-                done.enter()
-                Thread.detachNewThread {
-                    defer { done.leave() }
-                    var generator = SeededGenerator(seed: writerSeed)
-                    guard let writer = try? Connection(address) else { return }
-                    while !isDone.load(ordering: .relaxed) {
-                        if (try? writer.execute(Self.transaction(&generator))) == nil {
-                            _ = try? writer.execute("ROLLBACK")
-                        }
-                    }
-                }
-                let result = Result { [followed] in
+                try followed.whileWriting(1, seed: writerSeed, Self.transaction) {
                     try followed.follow(round == 0 ? Self.choices : []) { options in
                         options.recopies = round > 0
                         options.rangeLength = 3
                     }
                 }
-                isDone.store(true, ordering: .relaxed)
-                done.wait()
-                _ = try result.get()
             }
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 do { try connection.execute(Self.transaction(&generator)) } catch is SourceError {

@@ -1,10 +1,8 @@
 import FetchIndex
 import FetchIndexPostgresSource
 import Foundation
-import Synchronization
 import FetchIndexTestSupport
 import Testing
-import FetchIndexValues
 
 /// Tables without a key, whose old rows the source sends as a whole.
 @Suite(.enabled(if: TestServer.isInstalled)) struct WholeRowTests {
@@ -14,7 +12,7 @@ import FetchIndexValues
         INSERT INTO public.visit SELECT 'p' || i % 5, i % 3, CASE WHEN i % 4 > 0 THEN repeat('x', 1000 * (i % 4)) END FROM generate_series(1, 40) i
         """
 
-    private static func transaction(_ generator: inout SeededGenerator) -> String {
+    @Sendable private static func transaction(_ generator: inout SeededGenerator) -> String {
         func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
         let commands = (0..<number(1..<5)).map { _ -> String in
             let (page, size) = ("'p\(number(0..<6))'", number(0..<4))
@@ -38,20 +36,9 @@ import FetchIndexValues
         comment: String
     ) throws {
         try followed.check()
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let definition = OrderDefinition(entity: "Visit", sortKeys: [SortKey("size")])
         var stored: [[String?]: Int] = [:]
-        try container.withOrder(definition, .init(cacheName: "all")) { order in
-            let read = try columns.map { try order.column($0) }
-            let count = try order.column("rowCount")
-            try order.forEachRow { row in
-                let values = try read.map {
-                    let value = try row.value(of: $0)
-                    return value.isNull ? nil : ColumnValue.text(of: value)
-                }
-                let number = Int(ColumnValue.text(of: try row.value(of: count)))
-                stored[values, default: 0] += number ?? 0
-            }
+        for row in try followed.values("Visit", columns + ["rowCount"], sortedBy: ["rowDigest"]) {
+            stored[row.dropLast(), default: 0] += Int((row.last ?? nil) ?? "") ?? 0
         }
         var expected: [[String?]: Int] = [:]
         let names = columns.map { $0 + "::text" }.joined(separator: ", ")
@@ -62,34 +49,17 @@ import FetchIndexValues
     }
 
     /// Random transactions with equal rows, also while the table is copied.
-    @Test(arguments: TestSettings.isLong ? [1, 2, 3, 4] : [1, 2] as [UInt64]) func randomTransactions(seed: UInt64) throws {
+    @Test(arguments: TestSettings.isLong ? [1, 2, 3, 4] : [1, 2] as [UInt64]) func randomTransactions(
+        seed: UInt64
+    ) throws {
         var generator = SeededGenerator(seed: seed &+ TestSettings.seed)
         let (followed, connection) = try Followed.database(Self.tables)
         for round in 0..<9 {
             if round % 4 == 0 {
-                let isDone = Atomic(false)
-                let address = followed.address
                 let writerSeed = (seed &+ TestSettings.seed) &* 100 &+ UInt64(round)
-                let done = DispatchGroup()
-                for writer in 0..<2 {
-                    done.enter()
-                    Thread.detachNewThread {
-                        defer { done.leave() }
-                        var generator = SeededGenerator(seed: writerSeed &+ UInt64(writer * 1000))
-                        guard let connection = try? Connection(address) else { return }
-                        while !isDone.load(ordering: .relaxed) {
-                            if (try? connection.execute(Self.transaction(&generator))) == nil {
-                                _ = try? connection.execute("ROLLBACK")
-                            }
-                        }
-                    }
-                }
-                let result = Result {
+                try followed.whileWriting(2, seed: writerSeed, Self.transaction) {
                     try followed.follow(round == 0 ? ["visit=Visit"] : []) { $0.recopies = round > 0 }
                 }
-                isDone.store(true, ordering: .relaxed)
-                done.wait()
-                _ = try result.get()
             }
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 try connection.execute(Self.transaction(&generator))
