@@ -130,6 +130,15 @@ import Testing
         try sources.followed.check()
     }
 
+    /// A further attempt doesn't begin a copy anew.
+    @Test func tablesAreCopiedAgainOnce() throws {
+        let sources = FollowedSources(isInKey: false)
+        let shards = try Self.shards(["a", "b"], ["item=Item"], sources, Self.items)
+        for shard in shards { try shard.execute("INSERT INTO public.item VALUES (1, 'both')") }
+        #expect(throws: SourceError.self) { try sources.follow { $0.recopies = true } }
+        #expect(sources.copies.sorted() == ["a", "a", "b", "b"])
+    }
+
     /// More rows than may be left out move while both sources are followed.
     @Test func manyRowsMoveWhileTheyAreFollowed() throws {
         let sources = FollowedSources(isInKey: false)

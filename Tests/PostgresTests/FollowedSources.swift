@@ -8,6 +8,8 @@ import FetchIndexTestSupport
 final class FollowedSources {
     let followed = Followed(address: "")
     private let shard: FollowedSource.Shard
+    /// The sources that have copied tables, for each table.
+    private(set) var copies: [String] = []
     /// The errors of sources that couldn't be followed.
     private(set) var failures: [String] = []
 
@@ -35,11 +37,16 @@ final class FollowedSources {
         try change(&options)
         let end = Date() + 180
         let failed = Mutex<[String]>([])
+        let copied = Mutex<[String]>([])
         let followers = try Followers(storeAt: followed.store, options, isInterrupted: { Date() > end }) {
             name, event in
+            if case .copied = event { copied.withLock { $0.append(name) } }
             if case .failed(let error) = event { failed.withLock { $0.append("\(name): \(error)") } }
         }
-        defer { failures += failed.withLock { $0 } }
+        defer {
+            failures += failed.withLock { $0 }
+            copies += copied.withLock { $0 }
+        }
         try followers.run()
         if Date() > end { throw Followed.NeverCurrent() }
     }

@@ -72,6 +72,8 @@ package final class Follower {
     var hasUnlinkedCopies = false
     /// Whether the tables that the options add, change and drop were added, changed and dropped.
     private var hasChangedTables = false
+    /// Whether the copy of all tables that the options ask for has begun.
+    private(set) var hasCopiedAgain = false
     /// Values that were stored as others, and aren't told yet.
     let replaced = ReplacedValues()
     /// Received transactions that may not be visible in the source yet; a copy waits for them. The list outlives the
@@ -145,6 +147,7 @@ package final class Follower {
         if !hasChangedTables { try dropTables(copiesAgain: recovery.copiesAgain) }
         if recovery.copiesAgain {
             try prepareAgain()
+            hasCopiedAgain = true
         } else {
             try source.way == .stream ? prepareSlot() : prepareChangeTable()
         }

@@ -20,6 +20,9 @@ package final class Followers {
     /// The follower of the source that the options are for, until it runs.
     private let prepared: Mutex<Prepared?>
 
+    /// The sources whose tables are copied again, as the options ask. A further attempt doesn't begin that anew.
+    private let copiedAgain = Mutex<Set<String>>([])
+
     private struct Prepared: @unchecked Sendable {
         /// It isn't used by two threads at the same time.
         let follower: Follower
@@ -113,6 +116,7 @@ package final class Followers {
             do {
                 let current = try follower ?? makeFollower(name)
                 follower = nil
+                defer { if current.hasCopiedAgain { copiedAgain.withLock { _ = $0.insert(name) } } }
                 return try current.run()
             } catch is Interrupted {
                 return
@@ -132,6 +136,7 @@ package final class Followers {
     private func makeFollower(_ name: String) throws -> Follower {
         var own = name == options.name ? options : options.forOtherSources
         own.name = name
+        if copiedAgain.withLock({ $0.contains(name) }) { own.recopies = false }
         return try Follower(storeAt: path, own, in: group, isInterrupted: isInterrupted) { self.report(name, $0) }
     }
 
