@@ -114,6 +114,8 @@ struct TableCopy {
         var row = CopiedRow()
         var count = 0
         var digests = DigestCounts()
+        // The body reads only local variables of this copy and its reader: each use of the two would copy them for each row.
+        let (hasKey, length, width) = (table.wholeRow == nil, rangeLength, reader.width)
         let mayBeRefused = !(table.shard?.isInKey ?? true) || !table.otherKeys.isEmpty
         try connection.copyOut(Self.command(table, after: key, limit: rangeLength)) { bytes in
             if batch.rows.isFull {
@@ -123,23 +125,23 @@ struct TableCopy {
                 try deliver(full)
             }
             row.read(bytes)
-            try reader.requireWidth(row.fields)
+            if row.fields.count != width { try reader.requireWidth(row.fields) }
             count += 1
             try row.bytes.withUnsafeBytes { bytes in
-                if table.wholeRow != nil { reader.wholeRow = digests.count(reader.digest(row.fields, bytes)) }
+                if !hasKey { reader.wholeRow = digests.count(reader.digest(row.fields, bytes)) }
                 do {
                     try reader.append(row.fields, bytes, to: &batch.rows)
                     if mayBeRefused { batch.keys.append(reader.omittedKeys(row.fields, bytes)) }
                 } catch let row as UnstorableRow {
                     batch.omitted.append(row)
                 }
-                if count == rangeLength, table.wholeRow == nil {
+                if count == length, hasKey {
                     batch.endOfRange = reader.keyTexts(row.fields, bytes)
                 }
             }
         }
         try batch.rows.sortKeys(of: reader.table)
-        batch.isLast = count < rangeLength || table.wholeRow != nil
+        batch.isLast = count < rangeLength || !hasKey
         return batch
     }
 }

@@ -113,11 +113,14 @@ package struct RowReader {
             places.indices.filter { slot in places[slot].map { $0 < row.count && row[$0] == .unchanged } ?? false })
     }
 
+    /// The number of values that a row must have.
+    var width: Int { columns.count }
+
     /// Throws unless a row has one value for each of the reader's columns.
     package func requireWidth(_ row: [StreamedValue]) throws {
-        guard row.count == columns.count else {
+        guard row.count == width else {
             throw StreamMessage.Malformed(
-                "a row of \(title) has \(row.count) values instead of \(columns.count)")
+                "a row of \(title) has \(row.count) values instead of \(width)")
         }
     }
 
