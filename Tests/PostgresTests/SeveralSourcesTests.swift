@@ -26,7 +26,7 @@ import FetchIndexValues
     private static func transaction(_ generator: inout SeededGenerator) -> String {
         let (id, other) = (random(1..<40, &generator), random(1..<7, &generator))
         let commands = [
-            "INSERT INTO public.book VALUES (\(id), 'new', repeat('y', 2500), \(other).5, \(other), 'C1') ON CONFLICT (id) DO UPDATE SET title = 'again'",
+            "UPDATE public.book SET title = 'again' WHERE id = \(id); INSERT INTO public.book SELECT \(id), 'new', repeat('y', 2500), \(other).5, \(other), 'C1' WHERE NOT EXISTS (SELECT FROM public.book WHERE id = \(id))",
             "UPDATE public.book SET title = title || '+' WHERE id % 7 = \(other)",
             "UPDATE public.book SET id = id + 100 WHERE id = \(id)",
             "UPDATE public.book SET id = id - 100 WHERE id > 100 AND NOT EXISTS (SELECT FROM public.book b WHERE b.id = book.id - 100)",

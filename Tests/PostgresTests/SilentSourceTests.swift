@@ -150,6 +150,7 @@ import Testing
         let slots = "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()"
         while try connection.value(slots) == "0", follower.isRunning { usleep(20_000) }
         follower.killAtOnce()
+        _ = follower.wait()
         try waiting.execute("COMMIT")
         let end = Date() + 60
         while try connection.value(slots + " AND active") != "0", Date() < end { usleep(20_000) }
