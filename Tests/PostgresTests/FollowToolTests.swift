@@ -27,7 +27,8 @@ import Testing
             followed, [], status: 2, "the store follows nothing yet: pass postgres://… and --table")
         try require(
             followed, [source, "--table", "bare"], status: 1,
-            "public.bare has no primary key; --key can name columns that are NOT NULL and have a unique index"
+            "public.bare has no primary key; --key can name columns that are NOT NULL and have a unique index, and "
+                + "with REPLICA IDENTITY FULL the source's log needs no key"
         )
         try require(
             followed, [source, "--table", "t", "--change-table", "--text", "tags"], status: 1,

@@ -108,6 +108,48 @@ import Testing
         #expect(refusal { _ in } == "public.visit has no primary key")
     }
 
+    /// The text of a value changes with the name of a table, without a change of the row.
+    @Test func aRowThatTheStoreLacksIsNoticed() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.other(x integer); CREATE TABLE public.visit(size integer, kind regclass)",
+            "ALTER TABLE public.visit REPLICA IDENTITY FULL; INSERT INTO public.visit VALUES (1, 'public.other'), (2, 'public.other')"
+        )
+        try followed.follow(["visit=Visit"])
+        try connection.execute("ALTER TABLE public.other RENAME TO renamed; DELETE FROM public.visit WHERE size = 1")
+        let events = try followed.follow()
+        #expect(
+            events.contains(
+                "warning: the store lacks a row of public.visit that has changed: the table is copied again"))
+        try requireEqual(followed, connection, ["size", "kind"], comment: "renamed")
+    }
+
+    /// Columns that the source computes don't keep it from changing rows.
+    @Test func computedColumnsAreLeftOut() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.visit(size integer, double integer GENERATED ALWAYS AS (size * 2) STORED)",
+            "ALTER TABLE public.visit REPLICA IDENTITY FULL; INSERT INTO public.visit VALUES (1), (1), (2)")
+        try followed.follow(["visit=Visit"])
+        try connection.execute(
+            "UPDATE public.visit SET size = 3 WHERE size = 2; DELETE FROM public.visit WHERE size = 3")
+        try followed.follow()
+        try requireEqual(followed, connection, ["size"], comment: "computed")
+    }
+
+    /// A foreign key to a table without a key doesn't become a relationship, and such a table can't get a key.
+    @Test func wholeRowsAreNotNamed() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.page(code text UNIQUE, n integer); ALTER TABLE public.page REPLICA IDENTITY FULL",
+            "CREATE TABLE public.visit(id integer PRIMARY KEY, code text REFERENCES public.page(code))")
+        try followed.follow(["page=Page", "visit=Visit"])
+        let model = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).model()
+        #expect(model.entity(named: "Visit")?.relationships.isEmpty == true)
+        try connection.execute("ALTER TABLE public.page ALTER code SET NOT NULL")
+        let error = #expect(throws: SourceError.self) {
+            try followed.follow(["page=Page"]) { $0.tables[0].key = ["code"] }
+        }
+        #expect(error?.reason == "the store follows public.page=Page by whole rows")
+    }
+
     @Test(arguments: ["10:20:12,15", "4294967306:4294967316:4294967308,4294967311"])
     func aSnapshotShowsTransactionsThatHadCommitted(text: String) throws {
         let snapshot = try #require(SourceSnapshot(text))

@@ -92,13 +92,26 @@ extension Follower {
     ) throws {
         let key = try reader.key(row, bytes)
         guard let names = source.tables[index].wholeRow else { return }
-        let count = try writer.integer(names.count, ofObject: key, reader.table) + difference
+        let stored = try writer.integer(names.count, ofObject: key, reader.table)
+        let isOmitted = source.tables[index].omittedRows[reader.omittedKey(row, bytes)] != nil
+        if stored == 0, difference < 0, !isOmitted { return try copyAgain(index) }
+        let count = stored + difference
         if count <= 0 {
             keep(reader.omittedKey(row, bytes), of: index)
             return try writer.delete(key: key, reader.table)
         }
         reader.wholeRow = (reader.digest(row, bytes), count)
         try insert(row, bytes, &reader, of: index, writer)
+    }
+
+    /// Makes another copy due, because the store lacks an old row that the source has sent: another program has changed the
+    /// store's rows, or the row's text depends on something that changes without it, such as the name of a type.
+    private func copyAgain(_ index: Int) throws {
+        tell(
+            .warning(
+                "the store lacks a row of \(source.tables[index].title) that has changed: the table is copied again"))
+        source.tables[index].copy.requireCopy()
+        source.tables[index].copy.wait(after: try endOfLog())
     }
 
     /// Whether a table's rows have a transaction already, because a copy has read them later, or will read them. Only a

@@ -51,7 +51,11 @@ extension RowReader {
     /// Returns the source's texts of the key's columns, in the order of the followed table's key columns; empty texts for
     /// values that the row lacks.
     func keyTexts(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> [String] {
-        keyColumnPlaces.map { place in
+        texts(row, bytes, keyColumnPlaces)
+    }
+
+    private func texts(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ places: [Int]) -> [String] {
+        places.map { place in
             guard case .text(let range) = row[place] else { return "" }
             return String(decoding: bytes[range], as: UTF8.self)
         }
@@ -125,7 +129,8 @@ extension RowReader {
 
     /// Returns the key of a row as messages show it.
     func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
-        let text = keyColumnPlaces.isEmpty ? "\(digest(row, bytes))" : keyTexts(row, bytes).joined(separator: ", ")
+        let values = keyColumnPlaces.isEmpty ? texts(row, bytes, digestPlaces) : keyTexts(row, bytes)
+        let text = values.joined(separator: ", ")
         return text.count <= 100 ? text : text.prefix(100) + "…"
     }
 

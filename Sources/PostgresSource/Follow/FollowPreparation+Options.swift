@@ -56,6 +56,11 @@ extension FollowPreparation {
             if let shard = choice.shard, shard != table.shard {
                 throw refuse("the attribute for the source's name cannot change")
             }
+            if choice.key != nil, table.wholeRow != nil {
+                throw SourceError(
+                    .usage, "the store follows \(table.title)=\(table.entity) by whole rows",
+                    remedy: .startAnew(entity: table.entity))
+            }
             if let key = choice.key, stored.way == .changeTable, Set(key) != Set(table.key) {
                 throw refuse("the triggers of \(choice.title) note its key \(table.keyTitle)")
             }

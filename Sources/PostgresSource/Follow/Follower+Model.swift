@@ -106,6 +106,12 @@ extension Follower {
             followed.columns.removeAll { $0.name == column }
             tell(.warning("\(source.tables[index].title).\(column) \(reason): it is not followed"))
         }
+        if followed.otherKeys.count < source.tables[index].otherKeys.count {
+            tell(
+                .warning(
+                    "\(source.tables[index].title) has lost a unique index that foreign keys name: relationships by it stay as they are now"
+                ))
+        }
         followed.references = followed.references.compactMap { reference in
             var reference = reference
             reference.columns = reference.columns.map { change.movedColumns[$0] ?? $0 }

@@ -71,8 +71,10 @@ extension Follower {
                 UnstorableRow(key: key, reason: row.reason, column: row.column, isHeld: row.isHeld ?? false)))
     }
 
-    private func remedy(of table: FollowedSource.Table, _ row: UnstorableRow) -> SourceRemedy {
+    private func remedy(of table: FollowedSource.Table, _ row: UnstorableRow) -> SourceRemedy? {
         if row.isHeld { return .deleteInOneSource }
+        // A value that is too long must be changed in the source.
+        if table.otherKeys.contains(where: { $0.joined(separator: ", ") == row.column }) { return nil }
         let columns = table.omittedRows.values.map(\.column) + [row.column] + table.asText
         return .changeValue(entity: table.entity, columns: Set(columns).sorted())
     }

@@ -170,11 +170,13 @@ package final class Follower {
         if let known = stored.source { source = known }
         if options.moves, let address = options.address { source.address = address }
         for index in source.tables.indices {
-            if let rule = options.unstorable[source.tables[index].entity] ?? options.unstorable[""] {
-                source.tables[index].unstorable = rule
-                // Another rule may store the rows that were left out.
-                if rule != .error, !source.tables[index].omittedRows.isEmpty { source.tables[index].copy.requireCopy() }
+            let table = source.tables[index]
+            guard let rule = options.unstorable[table.entity] ?? options.unstorable[""], rule != table.unstorable else {
+                continue
             }
+            source.tables[index].unstorable = rule
+            // Other rows and values are stored by another rule.
+            if table.unstorable != .error || !table.omittedRows.isEmpty { source.tables[index].copy.requireCopy() }
         }
         position = try container.sourcePosition(named: name)
         stored.position = reached ?? LogPosition(0)

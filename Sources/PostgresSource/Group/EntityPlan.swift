@@ -202,7 +202,7 @@ struct EntityPlan {
         let entity = other.choice.entity
         let known = tables.first { $0.entity == entity }
         if known?.otherKeys.contains(where: { Set($0) == Set(columns) }) ?? false { return true }
-        return !shared.contains(entity) && new.map { $0.contains(entity) } ?? true
+        return other.wholeRow == nil && !shared.contains(entity) && new.map { $0.contains(entity) } ?? true
             && other.choice.shard?.isInKey ?? true && other.isUnique(columns) && other.isExact(columns)
             && columns.allSatisfy { name in known?.columns.contains { $0.name == name } ?? false }
             && !Set(columns).isSubset(of: other.key.map(\.name))

@@ -1,13 +1,20 @@
 // The publication in the source: the store's own, or a given one, which the user named.
 extension Follower {
+    /// The first server version whose publications can send generated columns, and that has virtual ones.
+    static let firstWithGenerated = 180_000
+
     func makePublication() throws {
         let name = source.publication.quotedName
         let tables = publishedTables
+        // The source refuses updates and deletions of tables with REPLICA IDENTITY FULL whose generated columns aren't
+        // published. They are sent and ignored.
+        let sendsGenerated = connection.serverVersion >= Self.firstWithGenerated
+        let generated = sendsGenerated ? ", publish_generated_columns = stored" : ""
         try connection.execute("BEGIN")
         do {
             try connection.execute("DROP PUBLICATION IF EXISTS \(name)")
             try connection.execute(
-                "CREATE PUBLICATION \(name) FOR TABLE \(tables) WITH (publish_via_partition_root = true)")
+                "CREATE PUBLICATION \(name) FOR TABLE \(tables) WITH (publish_via_partition_root = true\(generated))")
             try requirePublished()
             try requireIdentities()
             try connection.execute("COMMIT")

@@ -21,6 +21,10 @@ extension Follower {
         guard let stored = try container.model().entity(named: entity) else {
             throw SourceError(.usage, "the store has no entity \(entity)")
         }
+        if table.wholeRow != nil {
+            throw SourceError(
+                .usage, "\(table.title) has no key, so its fingerprint cannot be compared with the store's")
+        }
         let missing = stored.attributes.filter { attribute in
             attribute.name != table.shard?.attribute && !table.columns.contains { $0.name == attribute.name }
         }

@@ -36,11 +36,15 @@ extension SourceTable {
         uniqueKeys.contains { $0.columns.count == columns.count && Set($0.columns) == Set(columns) }
     }
 
+    /// The type char(n), whose blanks at the end don't count in comparisons.
+    private static let paddedText: UInt32 = 1042
+
     /// Whether foreign keys that name unique columns can be followed: equal values of the columns are equal in the store,
     /// and different ones are different.
     func isExact(_ columns: [String]) -> Bool {
         columns.allSatisfy { name in
-            guard let column = self.columns.first(where: { $0.name == name }), column.hasOwnOrder, !isJSON(column)
+            guard let column = self.columns.first(where: { $0.name == name }), column.hasOwnOrder,
+                column.baseType != Self.paddedText, !isJSON(column)
             else {
                 return false
             }

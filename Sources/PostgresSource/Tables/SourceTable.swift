@@ -18,6 +18,8 @@ struct SourceTable {
         let element: UInt32
         /// Whether the source computes the value. Such columns can't be followed.
         let isGenerated: Bool
+        /// Whether the value is computed when it's read. A publication can't send it.
+        let isVirtual: Bool
         /// Whether rows that are older than the column may have a value in it.
         let hasDefault: Bool
         /// Whether the type is in pg_catalog or is an enumeration. An extension may compare the values of other types.
@@ -106,6 +108,12 @@ struct SourceTable {
         self.key = key
         wholeRow = key.isEmpty ? choice.wholeRow ?? FollowedSource.WholeRow(besides: columns.map(\.name)) : nil
         if way == .stream {
+            if row[2] == "f", let virtual = columns.first(where: \.isVirtual) {
+                throw SourceError(
+                    .refused,
+                    "\(title).\(virtual.name) is a virtual column, so the source would refuse updates and deletions if it published "
+                        + "the table with REPLICA IDENTITY FULL")
+            }
             if key.isEmpty {
                 try requireWholeRows(row[2])
             } else {
@@ -166,7 +174,7 @@ struct SourceTable {
                 baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "",
                 isArray: row[5] == "A" && !vectors.contains(row[3] ?? ""),
                 element: UInt32(row[12] ?? "") ?? 0,
-                isGenerated: row[6] != "", hasDefault: row[7] == "t",
+                isGenerated: row[6] != "", isVirtual: row[6] == "v", hasDefault: row[7] == "t",
                 hasOwnOrder: row[9] == "t", mark: UInt32(row[10] ?? "") ?? 0,
                 labels: row[11]?.split(separator: "\u{1F}").map(String.init) ?? [])
         }

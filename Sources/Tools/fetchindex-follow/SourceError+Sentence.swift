@@ -27,7 +27,8 @@ extension SourceRemedy {
         case .move:
             "; --move says that this source has another address now, --name NAME adds a further source, and --end\(name) ends following"
         case .nameSource: ": pass postgres://… and --table"
-        case .chooseKey: "; --key can name columns that are NOT NULL and have a unique index"
+        case .chooseKey:
+            "; --key can name columns that are NOT NULL and have a unique index, and with REPLICA IDENTITY FULL the source's log needs no key"
         case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
         case .chooseEntity(let entity?):
             ": name another entity, --table SCHEMA.TABLE=ENTITY, or first drop this one: \(Self.drop(entity))"
