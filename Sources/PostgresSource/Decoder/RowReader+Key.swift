@@ -1,5 +1,7 @@
 internal import FetchIndex
+internal import FetchIndexEssentials
 internal import FetchIndexModels
+internal import FetchIndexPlatform
 package import FetchIndexValues
 
 // The keys of rows, and the errors that name a row by its key.
@@ -12,7 +14,7 @@ extension RowReader {
         try keyParts.map { part in
             switch part {
             case .column(let place): try keyValue(row, bytes, place, of: place)
-            case .digest: digest(row, bytes)
+            case .digest: wholeRow?.digest ?? digest(row, bytes)
             case .sourceName: sourceName
             }
         }
@@ -42,10 +44,21 @@ extension RowReader {
         return value
     }
 
-    /// The digest of a row of a table without a key.
+    /// The digest of a row of a table without a key, in the order of the entity's slots: the first 16 bytes of the SHA-256
+    /// of each text's length, or -1 for null, and the text.
     func digest(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> Value {
-        var digest = RowDigest()
-        return digest.value(row, digestPlaces, bytes)
+        var texts: [UInt8] = []
+        for place in digestPlaces {
+            guard case .text(let range) = row[place] else {
+                texts.appendNumber(Int64(-1))
+                continue
+            }
+            texts.appendNumber(Int64(range.count))
+            texts.append(contentsOf: bytes[range])
+        }
+        var digest: [UInt8] = []
+        Fingerprint(of: texts.span.bytes).append(to: &digest)
+        return digest.withUnsafeBytes { .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
     }
 
     /// Returns the source's texts of the key's columns, in the order of the followed table's key columns; empty texts for

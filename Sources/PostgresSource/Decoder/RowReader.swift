@@ -27,7 +27,7 @@ package struct RowReader {
     let sourceName: Value
     /// These indexes in the order of the followed table's key columns.
     let keyColumnPlaces: [Int]
-    /// The slots that rows lack, except those of columns that only other sources have: a stored object keeps its values in
+    /// The slots that rows lack, except slots of columns that only other sources have: a stored object keeps its values in
     /// these slots.
     private let otherSlots: Set<Int>
     private let form: RowForm
@@ -37,7 +37,9 @@ package struct RowReader {
     private var builder = RowBuilder()
     /// For a table without a key, the columns that make a row's digest, in the order of their slots.
     let digestPlaces: [Int]
-    /// The digest of the next row that is built, and the number of rows that are equal to it; nil if the table has a key.
+    /// Whether the table has no key.
+    let isWholeRow: Bool
+    /// The digest of the row that is read now, and the number of rows that are equal to it; nil if the table has a key.
     var wholeRow: (digest: Value, count: Int)?
 
     /// Makes a reader of rows whose columns have the given names, in order. `others` are the store's other sources. Throws
@@ -79,13 +81,14 @@ package struct RowReader {
         (self.table, title) = (table, "\(followed.schema).\(followed.name)")
         (self.columns, self.elements) = (columns, elements)
         keyColumnPlaces = columnPlaces
+        isWholeRow = followed.wholeRow != nil
         digestPlaces = followed.wholeRow == nil ? [] : places.compactMap(\.self)
         let wholeRow = followed.wholeRow.map { [entity.slot(of: $0.digest), entity.slot(of: $0.count)] } ?? []
         keyParts = table.keySlots.map { slot in
             keySlots.firstIndex(of: slot).map { .column(columnPlaces[$0]) }
                 ?? (slot == wholeRow.first ? .digest : .sourceName)
         }
-        // The two values come after those of the columns.
+        // The two values come after the columns' values.
         for (place, slot) in wholeRow.enumerated() { if let slot { places[slot] = names.count + place } }
         self.places = places
         let shard = followed.shard.flatMap { entity.slot(of: $0.attribute) }

@@ -3,15 +3,15 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 /// The entities of tables that are to be followed, with relationships for their foreign keys. A foreign key becomes a
-/// relationship if its columns are followed and it refers to the key of a table that is followed without a condition: of
-/// the same source or, if the key alone identifies its rows, of another one.
+/// relationship if its columns are followed, and if it refers to the key of a table that is followed without a condition.
+/// That table may be followed from another source, if the key alone identifies its rows.
 ///
 /// An entity may have objects of several sources. It has the attributes of all their tables.
 struct EntityPlan {
     /// The tables as the store is to remember them.
     private(set) var tables: [FollowedSource.Table]
-    /// The entities that the model must have in these forms: those of the tables, and those of other sources' tables that
-    /// get relationships.
+    /// The entities that the model must have in these forms: the tables' entities, and entities of other sources' tables
+    /// that get relationships.
     private(set) var entities: [Entity] = []
     /// The names of entities that may have objects of other sources.
     private(set) var shared: Set<String> = []

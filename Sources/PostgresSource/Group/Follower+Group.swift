@@ -39,8 +39,8 @@ extension Follower {
             }
     }
 
-    /// Links the objects whose foreign keys name objects that exist now: those of this source's tables or, if
-    /// `ofAllSources`, of all tables.
+    /// Links the objects whose foreign keys name objects that exist now, in this source's tables or, if `ofAllSources`, in
+    /// all tables.
     func linkAll(_ writer: KeyedRowWriter, ofAllSources: Bool) throws {
         let tables = source.tables + (ofAllSources ? others.tables.map(\.table) : [])
         for entity in Set(tables.map(\.entity)).sorted() {

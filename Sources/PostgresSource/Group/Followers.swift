@@ -50,6 +50,7 @@ package final class Followers {
     ) throws {
         (self.path, self.options, self.isInterrupted, self.report) = (path, options, isInterrupted, report)
         let isStored = access(path + "/data.mdb", F_OK) == 0
+        // If the store can't be opened, making a follower throws the reason.
         let container = isStored ? try? PersistentContainer(storeAt: path) : nil
         let stored = try container?.followedSources(as: FollowedSource.self).map(\.name) ?? []
         let isForOne = options.isForOneSource || stored.count <= 1

@@ -89,7 +89,7 @@ extension Follower {
             try withReader(of: table, row, session) { reader, index in
                 // If an update makes a row meet the condition, the row is sent as an insertion, without large values
                 // that the update left unchanged.
-                if source.tables[index].wholeRow != nil {
+                if reader.isWholeRow {
                     try change(row, bytes, by: 1, &reader, of: index, writer)
                 } else if row.contains(.unchanged) {
                     session.incomplete.append((table, reader.keyTexts(row, bytes)))
@@ -100,7 +100,7 @@ extension Follower {
         case .update(let table, let old, let row):
             try withReader(of: table, row, session) { reader, index in
                 if let old { try reader.requireWidth(old) }
-                if source.tables[index].wholeRow != nil {
+                if reader.isWholeRow {
                     guard let old else {
                         throw StreamMessage.Malformed("a row was updated whose old values weren't sent")
                     }
@@ -128,7 +128,7 @@ extension Follower {
             }
         case .delete(let table, let old):
             try withReader(of: table, old, session) { reader, index in
-                if source.tables[index].wholeRow != nil {
+                if reader.isWholeRow {
                     return try change(old, bytes, by: -1, &reader, of: index, writer)
                 }
                 keep(reader.omittedKey(old, bytes), of: index)
@@ -136,7 +136,9 @@ extension Follower {
             }
         case .truncate(let tables):
             for table in tables {
-                if let found = session.tables[table], !isCopied(session.transaction, of: found.index) {
+                if let found = session.tables[table],
+                    !found.reader.isWholeRow || !isCopied(session.transaction, of: found.index)
+                {
                     source.tables[found.index].omittedRows = [:]
                     try writer.deleteAll(of: found.reader.table) { _ in true }
                 }
@@ -161,7 +163,7 @@ extension Follower {
             throw StreamMessage.Malformed("a row is of the unknown table \(table)")
         }
         defer { session.tables[table] = found }
-        if isCopied(session.transaction, of: found.index) { return }
+        if found.reader.isWholeRow, isCopied(session.transaction, of: found.index) { return }
         try found.reader.requireWidth(row)
         do { try body(&found.reader, found.index) } catch let error as SourceError {
             // The row may be from before a change of the column's type, or of the key; the row is left out, because the

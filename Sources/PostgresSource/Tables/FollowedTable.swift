@@ -7,6 +7,20 @@ extension FollowedSource {
         package var isHeld: Bool?
     }
 
+    /// The attributes of an entity whose table has no key: an object stands for all equal rows.
+    package struct WholeRow: Codable, Equatable, Sendable {
+        /// The attribute with the digest of a row's values, which is the key.
+        package var digest: String
+        /// The attribute with the number of equal rows.
+        package var count: String
+
+        /// Chooses names that no column has.
+        init(besides columns: [String]) {
+            func free(_ name: String) -> String { columns.contains(name) ? free(name + "_") : name }
+            (digest, count) = (free("rowDigest"), free("rowCount"))
+        }
+    }
+
     /// A table that an entity of the store follows.
     package struct Table: Equatable, Sendable {
         package var schema: String
@@ -22,7 +36,7 @@ extension FollowedSource {
         package var wholeRow: WholeRow?
         /// The snapshot of the last copy, if the table has no key: the copied rows have the changes of the transactions that
         /// it shows. Nil after the store has become consistent.
-        package var snapshot: String?
+        package var snapshot: SourceSnapshot?
         /// The attribute that contains the source's name; nil if only this source fills the entity.
         package var shard: Shard?
         /// Columns that are unique together, by which foreign keys of other tables name rows.
@@ -115,7 +129,7 @@ extension FollowedSource.Table: Codable {
             condition: try members.decodeIfPresent(String.self, forKey: .condition))
         shard = try members.decodeIfPresent(FollowedSource.Shard.self, forKey: .shard)
         wholeRow = try members.decodeIfPresent(FollowedSource.WholeRow.self, forKey: .wholeRow)
-        snapshot = try members.decodeIfPresent(String.self, forKey: .snapshot)
+        snapshot = try members.decodeIfPresent(SourceSnapshot.self, forKey: .snapshot)
         otherKeys = try members.decodeIfPresent([[String]].self, forKey: .otherKeys) ?? []
         leftOut = try members.decodeIfPresent([String: Int].self, forKey: .leftOut) ?? [:]
         filter = try members.decodeIfPresent(String.self, forKey: .filter)

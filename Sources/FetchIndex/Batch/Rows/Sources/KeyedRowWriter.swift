@@ -119,16 +119,17 @@ package final class KeyedRowWriter {
         return try withPublicErrors { try rows(of: table).object(key: key).flatMap { try holder(of: $0, table) } }
     }
 
-    private func requireFree(_ key: [Value], _ table: RowTable) throws {
-        if let holder = try holder(ofKey: key, table) { throw RefusedRow.heldKey(by: holder) }
+    /// Finds the object that has a row's key. Throws `heldKey` if it belongs to another source.
+    private func own(_ table: RowTable, _ key: [Value]) throws -> RecordKey? {
+        guard let object = try rows(of: table).object(key: key) else { return nil }
+        if let holder = try holder(of: object, table) { throw RefusedRow.heldKey(by: holder) }
+        return object
     }
 
-    /// Inserts a complete row, or updates the object that has its key. Throws `RefusedRow`.
-    /// O(log n).
+    /// Inserts a complete row, or updates the object that has its key. Throws `RefusedRow`. O(log n).
     package func insert(_ row: KeyedRow, _ table: RowTable) throws {
         try withPublicErrors {
-            try requireFree(row.key, table)
-            let stored = try found(table, row.key)
+            let stored = try own(table, row.key)
             try write(row, as: stored, table)
             if stored == nil { hasArrived(row.key, table) }
         }
@@ -137,16 +138,16 @@ package final class KeyedRowWriter {
     /// Updates the object that has a row's old key, which may equal the new key. If another object has the new key,
     /// updates that object, and deletes the one with the old key. If no object has either key, inserts the row. Returns
     /// false if the row is partial and can't be inserted. If a partial row changes its key while `isCatchingUp`, the
-    /// objects with the two keys may belong to later rows: deletes them, and returns false. Throws like `insert`, before
-    /// anything is written. O(log n); if the key changes, also O(log n) for each object that refers to the row's object.
+    /// objects with the two keys may belong to later rows: deletes them, and returns false. Throws `RefusedRow`; then
+    /// the objects with the two keys may be deleted. O(log n); if the key changes, also O(log n) for each object that refers to the row's object.
     package func update(
         _ row: KeyedRow, oldKey: [Value], isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
-            try requireFree(row.key, table)
-            var object = try found(table, oldKey)
+            let holder = try own(table, row.key)
+            var object = try oldKey == row.key ? holder : found(table, oldKey)
             // Both keys may have the same object, because 0.0 and -0.0 are the same key.
-            if oldKey != row.key, let holder = try found(table, row.key), holder != object {
+            if let holder, holder != object {
                 // Two objects can have the keys while the copied rows are newer than the streamed rows. In each state
                 // of the source, keys are unique.
                 if let object { try delete(object, table) }
