@@ -55,6 +55,8 @@ package final class Environment: Sendable {
     let openTables = Mutex<[String: Table]>([:])
     /// Whether the write transaction, of which only one exists at a time, has written anything.
     let hasWritten = Atomic(false)
+    /// Whether the write transaction has a table that only it uses.
+    let hasScratchTable = Atomic(false)
     /// Whether the process had a file size limit when the write transaction began.
     let hasFileSizeLimit = Atomic(false)
     /// Whether a write found the map full since the map last grew.

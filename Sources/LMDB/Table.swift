@@ -31,6 +31,9 @@ extension Environment {
         return try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }
             if !missing.isEmpty {
+                // A transaction that has opened a table must end before another one opens tables. Tables are missing
+                // only if they were created since the environment was opened, which a program of this version doesn't do.
+                if hasScratchTable.load(ordering: .relaxed) { throw LMDBError(rawValue: MDB_BAD_DBI) }
                 do {
                     open.merge(try openTables(missing, flags: UInt32(MDB_RDONLY))) { first, _ in first }
                 } catch let error as LMDBError where error == .tableNotFound && creating && !isReadOnly {

@@ -73,9 +73,11 @@ package struct ReadTransaction: ~Copyable {
 /// The environment's write transaction. All processes together can have only one open at a time. It's aborted if it
 /// ends without `commit()`.
 package struct WriteTransaction: ~Copyable {
-    private let environment: Environment
+    let environment: Environment
     package let view: TransactionView
     private var isCommitted = false
+    /// The table that `limitMemory` uses; nil until it needs one.
+    var scratchTable: Table?
 
     init(_ environment: Environment) throws(LMDBError) {
         self.environment = environment
@@ -89,6 +91,7 @@ package struct WriteTransaction: ~Copyable {
 
     deinit {
         if !isCommitted { mdb_txn_abort(view.handle) }
+        environment.hasScratchTable.store(false, ordering: .relaxed)
         environment.end()
     }
 
@@ -97,6 +100,7 @@ package struct WriteTransaction: ~Copyable {
     /// `beginWrite`. mdb_txn_commit
     package consuming func commit() throws {
         try environment.requireInPlace()
+        try deleteScratchTable()
         isCommitted = true  // mdb_txn_commit ends the transaction even if it fails
         let code = FileSizeLimit.withoutSignal { mdb_txn_commit(view.handle) }
         if code != MDB_SUCCESS && environment.isDead { throw LMDBError.panic }

@@ -32,9 +32,9 @@ final class WriteSeries {
     private(set) var refusedCount = 0
     private(set) var outcomeCount = 0
 
-    init(seed: UInt64) throws {
+    init(seed: UInt64, writeMemory: Int? = nil) throws {
         self.seed = seed
-        test = try TestStore(model: Model(entities: [Part.entity]))
+        test = try TestStore(model: Model(entities: [Part.entity]), writeMemory: writeMemory)
         generator = SeededGenerator(seed: seed)
     }
 

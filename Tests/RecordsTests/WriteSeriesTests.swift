@@ -11,6 +11,14 @@ import Testing
         #expect(series.refusedCount > 0 && series.outcomeCount > 0, "seed \(seed)")
     }
 
+    /// LMDB writes the changed pages of a transaction to the file before each change.
+    @Test(arguments: 201...(TestSettings.isLong ? 230 : 206) as ClosedRange<UInt64>)
+    func changedPagesMayBeWrittenBeforeTheCommit(seed: UInt64) throws {
+        let series = try WriteSeries(seed: seed, writeMemory: 0)
+        for _ in 0..<25 { try series.writeTransaction() }
+        #expect(series.refusedCount > 0 && series.outcomeCount > 0, "seed \(seed)")
+    }
+
     /// The log has a random limit, which is set anew after every five transactions.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func aLimitedLogHasExactlyTheChangesOfItsRemainingCommits(
         seed: UInt64

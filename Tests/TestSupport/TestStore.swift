@@ -19,9 +19,10 @@ package final class TestStore {
     package let folder = TemporaryFolder()
     package let store: Store
 
-    package init(model: Model, threads: Int? = nil) throws {
+    package init(model: Model, threads: Int? = nil, writeMemory: Int? = nil) throws {
         var options = Store.Options()
         if let threads { options.threads = threads }
+        if let writeMemory { options.writeMemory = writeMemory }
         options.durability = .none
         options.keptLogBytes = 0
         store = try Store(at: folder.path, model: model, options: options)

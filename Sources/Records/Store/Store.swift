@@ -22,6 +22,10 @@ package final class Store: Sendable {
         /// The initial size of the memory map in bytes; less is mapped if address space is lacking. If it's nil,
         /// `Environment` chooses a size. Tests use a small map.
         package var mapSize: Int?
+        /// The memory, in bytes, that the changed pages of a writer take before they are written to the file, where nobody
+        /// sees them before the commit. A transaction that changes objects in the order of their numbers changes each
+        /// page once, and doesn't become slower. Tests use little memory.
+        package var writeMemory = 128 << 20
         /// The number of threads that read and sort records.
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
@@ -67,6 +71,7 @@ package final class Store: Sendable {
         ignoresPageChecksums = options.ignoresPageChecksums
         statistics = SideFile(path + "/" + StoreFiles.statistics, isReadOnly: !options.remembersOpenings)
         keptLogBytes = options.keptLogBytes
+        writeMemory = options.writeMemory
         threads = min(max(1, options.threads), Threads.most)
         do {
             environment = try Self.openEnvironment(at: path, options)
@@ -98,6 +103,7 @@ package final class Store: Sendable {
     /// The folder for the temporary files of sorts. A read-only store's own folder may not be writable.
     package var sortingFolder: String { isReadOnly ? TemporaryFile.folder : path }
     package let keptLogBytes: UInt64
+    package let writeMemory: Int
     package let threads: Int
 
     /// Converts an error of opening to a `StoreError`. Returns other errors unchanged.

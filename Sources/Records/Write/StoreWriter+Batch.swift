@@ -18,7 +18,7 @@ extension StoreWriter {
         refused: (Int, StoreError) throws -> Void = { throw $1 },
         done: (Int, WriteOutcome) throws -> Void
     ) throws -> BatchTraits {
-        try requireChangeable()
+        try beginChanges(of: batch.count, byteCount: batch.byteCount)
         let stored = model.entities[entity]
         let isSorted =
             !hasDerivations && !stored.isAbstract && stored.uniqueConstraints.count <= 1
@@ -59,7 +59,7 @@ extension StoreWriter {
     /// Inserts the wanted records of a batch as new objects, without their unique keys. The caller guarantees that no
     /// unique value occurs twice.
     package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
-        try requireChangeable()
+        try beginChanges(of: batch.count, byteCount: batch.byteCount)
         var insertion = try BatchInsertion(BatchKeys(batch, entity, nil, nil, in: self), of: entity, in: self)
         for row in 0..<batch.count where isWanted(row) { _ = try insertion.insert(row, of: batch, in: self) }
         try insertion.end(in: self)
@@ -68,7 +68,7 @@ extension StoreWriter {
     /// Inserts the records of a batch as new objects with given numbers, which must ascend. Throws `notUnique` or
     /// `uniqueValueTooLong` for a record's values, and like `requireFree` for its number. O(k log (k + n)).
     package func insert(_ entity: Int, _ batch: borrowing RecordBatch, as numbers: [UInt64]) throws {
-        try requireChangeable()
+        try beginChanges(of: batch.count, byteCount: batch.byteCount)
         let stored = model.entities[entity]
         guard !hasDerivations && !stored.isAbstract && stored.uniqueConstraints.count <= 1 else {
             for row in 0..<batch.count { try insert(entity, batch[row], as: numbers[row]) }
@@ -159,7 +159,7 @@ extension StoreWriter {
         _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots? = nil, _ merge: RecordMerge? = nil,
         foundBy constraint: UniqueConstraint? = nil
     ) throws -> WriteOutcome {
-        try requireChangeable()
+        try beginChanges()
         if merge == nil, try isStored(record, as: object) { return .unchanged(object) }
         var merged: [UInt8]?
         if merge != nil || hasLinks {

@@ -11,7 +11,7 @@ extension StoreWriter {
     /// throws before anything is changed. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
-        try requireChangeable()
+        try beginChanges(byteCount: record.byteCount)
         if let number { try requireFree(number, in: entity) }
         if let completed = try completed(entity, record) {
             return try insertCompleted(entity, completed.span.bytes, as: number)
@@ -22,7 +22,7 @@ extension StoreWriter {
     /// Inserts an object with a given number that an object had before, or that was left out: an object of another program,
     /// which comes back there. Throws like `insert`, and `corrupted` if there is an object with this number. O(log n).
     package func insertReturned(_ object: RecordKey, _ record: RawSpan) throws {
-        try requireChangeable()
+        try beginChanges(byteCount: record.byteCount)
         guard try object.number < entityState(object.entity).nextObject else {
             try insert(object.entity, record, as: object.number)
             return
@@ -93,7 +93,7 @@ extension StoreWriter {
     func update(
         _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
     ) throws -> Bool {
-        try requireChangeable()
+        try beginChanges(byteCount: record.byteCount)
         return try view.withCursor(on: tables.records) { cursor in
             guard try cursor.seek(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
                 if let unique { throw wrongUniqueKey(unique.constraint, to: object) }
@@ -139,7 +139,7 @@ extension StoreWriter {
     /// object, the caller must apply the delete rules after all deletions.
     @discardableResult
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
-        try requireChangeable()
+        try beginChanges()
         guard let old = try copy(of: object) else { return nil }
         // This throws for an object that may lack its unique keys. Such objects can't be deleted, because their count
         // is computed from their object numbers.

@@ -36,6 +36,9 @@ package final class StoreWriter: StoreReader {
     /// of them are inserted.
     package var acceptsMissingReferences = false
     private let thread = currentThread()
+    /// The numbers of changes and of bytes of records after which the memory of the transaction is limited next.
+    private var changesLeft: Int
+    private var bytesLeft: Int
     private var isSealed = false
     private var hasCommits = false
     var isStateChanged = false
@@ -51,6 +54,10 @@ package final class StoreWriter: StoreReader {
         self.transaction = consume transaction
         self.lock = consume lock
         self.log = LogWriter(author: author)
+        // Each change alters pages of far less than 32 KiB, so fewer changes can't take the memory.
+        changesLeft = store.writeMemory >> 15
+        // The log takes as much as the records.
+        bytesLeft = store.writeMemory / 2
         // A program with a newer format may have written since the store was opened, so the format is checked again.
         try Store.checkFormat(in: view, store.tables, path: store.path)
         try super.init(store, view)
@@ -73,9 +80,19 @@ package final class StoreWriter: StoreReader {
     /// Throws `wrongThread` unless the calling thread began the transaction.
     func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
 
-    func requireChangeable() throws {
+    /// Prepares changes of objects: throws `wrongThread` unless the calling thread began the transaction, and limits the
+    /// memory that the pages changed so far take. The caller must not use spans of earlier reads. `byteCount` is the
+    /// length of the new records.
+    func beginChanges(of count: Int = 1, byteCount: Int = 0) throws {
         precondition(!isSealed, "Records must not be changed after the transaction was sealed.")
         try checkThread()
+        changesLeft -= count
+        bytesLeft -= byteCount
+        guard changesLeft <= 0 || bytesLeft <= 0 else { return }
+        // LMDB counts the pages of a long value as one page.
+        try transaction?.limitMemory(to: bytesLeft <= 0 ? 0 : store.writeMemory)
+        changesLeft = max(1, min(256, store.writeMemory >> 14))
+        if bytesLeft <= 0 { bytesLeft = store.writeMemory / 2 }
     }
 
     override var hasOpenZones: Bool { zones.haveChanged }
