@@ -13,6 +13,10 @@ internal import FetchIndexValues
 ///
 /// For modules that read files of other programs, whose objects refer to each other in any direction. Users write with
 /// ``BatchWriter``.
+///
+/// `RowWriter` writes the rows of files and of PostgreSQL. It can't write a graph: it finds objects by their keys, keeps what
+/// a row leaves out, and decides about each row alone. In a graph each object has a number, a link that isn't given is
+/// gone, and two objects may take each other's unique values or partners, because only the whole graph must be valid.
 package final class ObjectGraphWriter {
     let container: PersistentContainer
     let author: String
