@@ -4,6 +4,7 @@
 @_exported public import FetchIndexValues
 // Types of other modules that appear in the public API.
 @_exported public import enum FetchIndexLMDB.Durability
+@_exported public import enum FetchIndexOrderCaches.OrderOutcome
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
 @_exported public import enum FetchIndexOrderCaches.SectionEvent
 @_exported public import enum FetchIndexOrderCaches.SectionOrder

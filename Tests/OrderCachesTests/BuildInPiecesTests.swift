@@ -82,7 +82,7 @@ import FetchIndexValues
     }
 
     @Test func aCacheBuiltDuringAnotherBuildOfTheSameThreadIsNotStored() throws {
-        var outcome: OrderOutcome?
+        var outcome: OrderOutcome<RecordKey>?
         let opened = try caches.open(
             "rows",
             request { _, _ in
@@ -110,8 +110,9 @@ import FetchIndexValues
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(outcomes.filter { $0 == "\(OrderOutcome.rebuilt(.first))" }.count >= 1)
-        #expect(outcomes.allSatisfy { $0 == "hit" || $0 == "\(OrderOutcome.rebuilt(.first))" }, "\(outcomes)")
+        #expect(outcomes.filter { $0 == "\(OrderOutcome<RecordKey>.rebuilt(.first))" }.count >= 1)
+        #expect(
+            outcomes.allSatisfy { $0 == "hit" || $0 == "\(OrderOutcome<RecordKey>.rebuilt(.first))" }, "\(outcomes)")
         try expectRight(caches.open("rows", request()))
     }
 

@@ -178,7 +178,7 @@ final class OpeningSeries {
     }
 
     private func expect(
-        _ outcome: OrderOutcome, of assessment: CacheAssessment, _ way: OpeningSeriesTests.Way,
+        _ outcome: OrderOutcome<RecordKey>, of assessment: CacheAssessment, _ way: OpeningSeriesTests.Way,
         _ objects: [[RecordKey]],
         _ comment: String
     ) {

@@ -2,6 +2,7 @@ import FetchIndexModels
 import FetchIndexRecords
 import FetchIndexTestSupport
 import FetchIndexValues
+import Testing
 
 @testable import FetchIndexOrderCaches
 
@@ -228,7 +229,7 @@ func isEqual(_ left: [SectionContents], _ right: [SectionContents]) -> Bool { le
 /// The result of opening a cache.
 struct TestOpened {
     let order: SectionedOrder
-    let outcome: OrderOutcome
+    let outcome: OrderOutcome<RecordKey>
     let snapshot: Snapshot
 
     init(_ result: (opened: OpenedOrder, snapshot: Snapshot)) {
@@ -254,5 +255,13 @@ extension CacheEngine {
         } catch let error as UnusableHeader {
             return error.defects
         }
+    }
+}
+
+extension CacheEngine {
+    /// Opens one cache in a writer's transaction.
+    @discardableResult
+    func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> CacheAttempt<OpenedOrder> {
+        try #require(try open([cache], in: writer, for: purpose)[cache.name])
     }
 }

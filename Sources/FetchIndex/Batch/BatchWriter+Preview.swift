@@ -54,8 +54,9 @@ public struct BatchPreview {
             let model = writer.model
             let request = try definition.compile(in: model)
             let engine = container.cacheEngine
+            let cache = cacheName.map { CacheRequest(name: $0, order: request) }
             let opened =
-                try cacheName.map { try engine.preview(CacheRequest(name: $0, order: request), in: writer) }
+                try cache.map { try engine.open($0, in: writer, wantsChange: false) }
                 ?? CacheEngine.compute(request, in: writer)
             let change = try engine.change(of: request.builder, to: opened.order, since: commit, in: writer)
             let order = try FetchedOrder(opened, of: request.builder, writer, in: container, damage: damage)

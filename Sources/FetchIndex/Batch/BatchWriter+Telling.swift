@@ -31,14 +31,8 @@ extension BatchWriter {
         deferring body: (FetchOutcome, _ start: UInt64?) throws -> Void
     ) throws -> Bool {
         try withPublicErrors {
-            if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
-            try settleUpdates()
-            guard let ended = writer else { return false }
+            guard let (ended, cache) = try sealed(bringing: definition, cacheName: cacheName) else { return false }
             let model = ended.model
-            let request = try definition.compile(in: model)
-            writer = nil
-            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
-            try seal(ended)
             let engine = container.cacheEngine
             if let told { try engine.storeOrDelete(told, in: ended) }
             told = nil
@@ -48,7 +42,7 @@ extension BatchWriter {
             switch try engine.attemptOrCompare(cache, in: snapshot) {
             case .opened(let reading):
                 try body(
-                    FetchOutcome(reading.opened.outcome) { container.id(of: $0, in: model) }, reading.opened.start)
+                    reading.opened.outcome.identified { container.id(of: $0, in: model) }, reading.opened.start)
                 told = reading
             case .unusable(let reason):
                 try body(.rebuilt(reason), nil)
@@ -56,6 +50,20 @@ extension BatchWriter {
             }
             return true
         }
+    }
+
+    /// Ends the changes of the open transaction, before it's committed with a cache. Returns it with the request of the
+    /// cache; nil if no transaction is open.
+    func sealed(
+        bringing definition: OrderDefinition, cacheName: String
+    ) throws -> (ended: StoreWriter, cache: CacheRequest)? {
+        if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
+        try settleUpdates()
+        guard let ended = writer else { return nil }
+        let request = try definition.compile(in: ended.model)
+        writer = nil
+        try seal(ended)
+        return (ended, CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author))
     }
 
     /// Stores the order that the cache's reader has received, if it isn't stored yet.

@@ -225,16 +225,12 @@ public final class BatchWriter {
     /// the transaction isn't committed.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
-            if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
-            try settleUpdates()
-            guard let ended = writer else { return nil }
-            let request = try definition.compile(in: ended.model)
-            writer = nil
-            try seal(ended)
-            let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
+            guard let (ended, cache) = try sealed(bringing: definition, cacheName: cacheName) else { return nil }
             let start = ContinuousClock.now
             let engine = container.cacheEngine
-            let written = try engine.open(cache, in: ended, for: .following)
+            guard let written = try engine.open([cache], in: ended, for: .following)[cacheName] else {
+                preconditionFailure("The opening of the cache has no result.")
+            }
             try engine.keepAll(in: ended, except: written.opened == nil ? [] : [cacheName])
             try ended.commit()
             savedCounts = counts
@@ -243,7 +239,7 @@ public final class BatchWriter {
             case .unusable(let reason): return .rebuilt(reason)
             case .opened(let opened):
                 engine.record(opened, of: cache, since: start)
-                return FetchOutcome(opened.outcome) { container.id(of: $0, in: model) }
+                return opened.outcome.identified { container.id(of: $0, in: model) }
             }
         }
     }

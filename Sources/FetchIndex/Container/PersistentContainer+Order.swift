@@ -39,8 +39,8 @@ extension PersistentContainer {
     }
 
     /// Calls `OrderOptions.check` with the outcome, before the order is built or stored.
-    private func check(_ outcome: OrderOutcome, _ options: OrderOptions) throws {
-        try options.check?(FetchOutcome(withoutChange: outcome))
+    private func check(_ outcome: OrderOutcome<RecordKey>, _ options: OrderOptions) throws {
+        try options.check?(outcome.withoutChange)
     }
 
     /// Calls the body with an opened order, and stores the order in the cache after the body has returned, if it isn't

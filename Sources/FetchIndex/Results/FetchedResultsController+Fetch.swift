@@ -96,8 +96,8 @@ extension FetchedResultsController {
         return assessment.map { live.isStored && $0.isCurrent } ?? true
     }
 
-    private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
-        FetchOutcome(outcome) { managedObjectContext.id(of: $0) }
+    private func fetchOutcome(_ outcome: OrderOutcome<RecordKey>) -> FetchOutcome {
+        outcome.identified { managedObjectContext.id(of: $0) }
     }
 
     private func checkName(_ request: OrderRequest) throws {
@@ -112,7 +112,7 @@ extension FetchedResultsController {
 
     private func open(
         _ definition: OrderDefinition, _ request: OrderRequest, _ cache: CacheRequest?, _ assessment: CacheAssessment?
-    ) throws -> (LiveOrder, OrderOutcome) {
+    ) throws -> (LiveOrder, OrderOutcome<RecordKey>) {
         let context = managedObjectContext
         let opened: OpenedOrder
         if let cache {

@@ -43,7 +43,7 @@ extension PersistentContainer {
                     try withPublicErrors {
                         let opened = try result.get()
                         return RefreshedCache(
-                            rowCount: opened.order.rowCount, outcome: FetchOutcome(withoutChange: opened.outcome))
+                            rowCount: opened.order.rowCount, outcome: opened.outcome.withoutChange)
                     }
                 }
                 try done(index, refreshed)
@@ -99,7 +99,7 @@ extension PersistentContainer {
                 return try withOrder(definition, options, body)
             }
             let snapshot = try store.snapshot()
-            let opened = try cacheEngine.open(cache, in: snapshot)
+            let opened = try cacheEngine.open(cache, in: snapshot, wantsChange: false)
             return try body(FetchedOrder(opened, of: cache.order.builder, snapshot, in: self))
         }
     }

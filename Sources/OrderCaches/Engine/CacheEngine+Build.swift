@@ -76,7 +76,7 @@ extension CacheEngine {
         return .built(opened.reopened(in: snapshot), snapshot)
     }
 
-    func computeAtNewest(_ request: OrderRequest, _ outcome: OrderOutcome) throws -> Built {
+    func computeAtNewest(_ request: OrderRequest, _ outcome: OrderOutcome<RecordKey>) throws -> Built {
         let snapshot = try store.snapshot()
         return .built(try Self.compute(request, in: snapshot, outcome), snapshot)
     }
@@ -125,9 +125,7 @@ extension CacheEngine {
 
         let writer = try store.beginWrite(limit: cache.writeTimeout, changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
-        try CacheDirectory.requireReplaceable(cache, in: writer)
-        let oldNumber = try CacheDirectory.number(of: cache.name, in: writer)
-        if let oldNumber { try LMDBNodeStore.deleteNodes(of: oldNumber, in: writer) }
+        let oldNumber = try deleteNodes(replacedBy: cache, in: writer)
         let number = try pieces.finish(in: writer)
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         header.take(order, commit: start, time: currentTime())

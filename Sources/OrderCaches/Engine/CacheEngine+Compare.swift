@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexRecords
 
 /// Catches caches up with changes of a large part of their rows: builds the order anew, and compares it with the old
@@ -14,7 +14,7 @@ extension CacheEngine {
     /// held during the build, because it has the old order. O(n log n).
     func compare(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in snapshot: Snapshot,
-        check: (OrderOutcome) throws -> Void
+        check: (OrderOutcome<RecordKey>) throws -> Void
     ) throws -> CacheReading? {
         guard cache.needsExactChange, case .behind(let header, let changes) = assessment,
             try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: snapshot),
@@ -23,7 +23,7 @@ extension CacheEngine {
         let known = try CacheDirectory.unread(of: cache.name, in: snapshot)
         if known?.reason != nil { return nil }
         let start = ContinuousClock.now
-        try check(.caughtUp(OrderChange()))
+        try check(.pending)
         hits?.write()
         let note = known ?? UnreadNote(number: header.number, commit: header.commit, reason: nil)
         var request = cache
@@ -87,21 +87,25 @@ extension CacheEngine {
         return changes > max(rowCount, records) / editedShare
     }
 
-    /// Opens a cache for an exact reader in a snapshot's state; returns `unusable` if it must be rebuilt. If most rows
-    /// changed, the cache is rebuilt in the newest state. Costs as much as `begin`.
+    /// Opens a cache for a reader in a snapshot's state; returns `unusable` if it must be rebuilt. If the reader is
+    /// exact and many rows changed, the cache is rebuilt in the newest state. `check` gets the outcome before an order is
+    /// stored, and may throw. Costs as much as `begin`.
     package func attemptOrCompare(
-        _ cache: CacheRequest, in snapshot: Snapshot
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
+        check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
     ) throws -> CacheAttempt<CacheReading> {
-        let assessment = try assess(cache, in: snapshot)
-        if let reading = try compare(cache, assessment, in: snapshot, check: { _ in }) { return .opened(reading) }
-        return try attempt(cache, assessment, in: snapshot)
+        let assessment = try assessment ?? assess(cache, in: snapshot)
+        if let reading = try compare(cache, assessment, in: snapshot, check: check) { return .opened(reading) }
+        let attempt = try attempt(cache, assessment, in: snapshot)
+        if case .opened(let reading) = attempt { try check(reading.opened.outcome) }
+        return attempt
     }
 
     /// The outcome for an exact reader, by a comparison of an order at the note's commit with a reader's order.
     private func outcome(
         since note: UnreadNote, of request: OrderRequest, from old: SectionedOrder, to new: SectionedOrder,
         in reader: StoreReader
-    ) throws -> OrderOutcome {
+    ) throws -> OrderOutcome<RecordKey> {
         do {
             return OrderOutcome(
                 of: try compare(try ComparedRows(of: old), to: new, request.builder, since: note.commit, in: reader))

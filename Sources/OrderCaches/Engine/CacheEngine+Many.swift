@@ -33,18 +33,22 @@ package final class SharedScan {
 }
 
 extension CacheEngine {
-    /// Opens several caches, one after the other, like `open`. If `isForced`, builds all of them. Caches that must be
-    /// built share one scan of the records, if possible. Calls `done` with each cache's index, and its order or error.
+    /// Opens several caches like `open`, usable ones first. If `isForced`, builds all of them. Caches that must be built
+    /// share one scan of the records, if possible. Calls `done` with each cache's index, and its order or error.
     package func open(
         _ caches: [CacheRequest], isForced: Bool = false,
         done: (Int, Result<OpenedOrder, any Error>) throws -> Void
     ) throws {
-        let (reasons, transaction) = try reasonsToBuild(caches, isForced: isForced)
-        let scan = try sharedScan(of: caches.indices.filter { reasons[$0] != nil }.map { caches[$0] })
-        for (index, cache) in caches.enumerated() {
+        var (unusable, transaction) = ([(index: Int, reason: RebuildReason)](), Int?.none)
+        if isForced {
+            unusable = caches.indices.map { ($0, .requested) }
+        } else {
+            (unusable, transaction) = try openUsable(caches, done: done)
+        }
+        let scan = try sharedScan(of: unusable.map { caches[$0.index] })
+        for (index, reason) in unusable {
             let result = Result {
-                guard let reason = reasons[index] else { return try open(cache).opened }
-                var reading = try rebuild(cache, reason, since: isForced ? nil : transaction, from: scan)
+                var reading = try rebuild(caches[index], reason, since: transaction, from: scan)
                 try storeUnlessBusy(&reading)
                 return reading.opened
             }
@@ -52,14 +56,22 @@ extension CacheEngine {
         }
     }
 
-    /// For each cache, the reason why it must be built, or nil if it's usable; and the transaction in which the caches
-    /// were assessed.
-    private func reasonsToBuild(
-        _ caches: [CacheRequest], isForced: Bool
-    ) throws -> (reasons: [RebuildReason?], transaction: Int) {
+    /// Opens the usable ones of several caches. Returns the others with the reasons why they must be built, and the
+    /// transaction in which all were assessed.
+    private func openUsable(
+        _ caches: [CacheRequest], done: (Int, Result<OpenedOrder, any Error>) throws -> Void
+    ) throws -> (unusable: [(index: Int, reason: RebuildReason)], transaction: Int) {
         let snapshot = try store.snapshot()
-        let reasons = try caches.map { isForced ? .requested : try assess($0, in: snapshot).unusable }
-        return (reasons, snapshot.transactionNumber)
+        var unusable: [(index: Int, reason: RebuildReason)] = []
+        for (index, cache) in caches.enumerated() {
+            let assessment = try assess(cache, in: snapshot)
+            if let reason = assessment.unusable {
+                unusable.append((index, reason))
+            } else {
+                try done(index, Result { try open(cache, assessment, at: snapshot).opened })
+            }
+        }
+        return (unusable, snapshot.transactionNumber)
     }
 
     /// A shared scan for the caches that must be built. Nil if fewer than two must be built, if two have the same name,

@@ -79,12 +79,7 @@ extension CacheEngine {
     ) throws -> OpenedOrder? {
         switch attempt {
         case .opened(let reading):
-            do {
-                return try store(reading, in: writer)
-            } catch  where error.isDamage {
-                _ = try directory.delete(cache.name, in: writer)
-                return nil
-            }
+            return try deletingIfDamaged(cache, in: writer) { try store(reading, in: writer) }
         case .unusable(let reason):
             guard reason.isOfState, writer.commit == commit else { return nil }
             return try rebuildOrDelete(cache, reason, readUpTo: commit, in: writer)

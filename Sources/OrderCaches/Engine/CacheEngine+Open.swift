@@ -1,5 +1,5 @@
 internal import FetchIndexCountedTree
-internal import FetchIndexModels
+package import FetchIndexModels
 internal import FetchIndexPlatform
 package import FetchIndexRecords
 
@@ -74,14 +74,21 @@ extension CacheEngine {
         return changes
     }
 
-    /// The order of a cache in a snapshot's state. An assessment of the cache in this state can be given. The cache
-    /// isn't changed; if it's unusable, the order is computed in memory.
+    /// The order of a cache in a reader's state. An assessment of the cache in this state can be given. The cache isn't
+    /// changed; if it's unusable, the order is computed in memory. If `wantsChange` is false, the order is also computed
+    /// if this probably costs less than catching up. O(k log n) for k changes; O(n log n) for a computed order.
     package func open(
-        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in reader: StoreReader, wantsChange: Bool = true
     ) throws -> OpenedOrder {
-        switch try find(cache, assessment ?? assess(cache, in: snapshot), in: snapshot) {
-        case .opened(let (opened, _)): opened
-        case .unusable(let reason): try Self.compute(cache.order, in: snapshot, .rebuilt(reason))
+        let assessment = try assessment ?? assess(cache, in: reader)
+        if !wantsChange, case .behind(let header, let changes) = assessment,
+            try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: reader)
+        {
+            return try Self.compute(cache.order, in: reader, .rebuilt(.tooManyChanges))
+        }
+        switch try find(cache, assessment, in: reader, wantsChange: wantsChange) {
+        case .opened(let (opened, _)): return opened
+        case .unusable(let reason): return try Self.compute(cache.order, in: reader, .rebuilt(reason))
         }
     }
 
@@ -110,7 +117,7 @@ extension CacheEngine {
     package static func compute(
         _ request: OrderRequest, in reader: StoreReader, from selection: RecordSelection = .all,
         wanted: WantedRows = .all,
-        _ outcome: OrderOutcome = .computed
+        _ outcome: OrderOutcome<RecordKey> = .computed
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
         let shape = request.builder.shape

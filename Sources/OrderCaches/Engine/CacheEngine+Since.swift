@@ -86,7 +86,7 @@ extension CacheEngine {
     /// hit if nothing changed. Throws if the cache is damaged.
     func outcome(
         since note: UnreadNote, of request: OrderRequest, to order: SectionedOrder, in reader: StoreReader
-    ) throws -> OrderOutcome {
+    ) throws -> OrderOutcome<RecordKey> {
         if let reason = note.reason { return .rebuilt(reason) }
         do {
             return OrderOutcome(of: try change(of: request.builder, to: order, since: note.commit, in: reader))

@@ -44,31 +44,6 @@ extension CacheEngine {
         return written
     }
 
-    /// Opens one cache in a writer's transaction, like `open` for several caches.
-    package func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> CacheAttempt<
-        OpenedOrder
-    > {
-        let written = try openUntrimmed(cache, in: writer, for: purpose, nil)
-        try CacheDirectory.trimLog(in: writer)
-        return written
-    }
-
-    /// The order of a cache in the state of a sealed writer, which won't be committed. The cache isn't changed; an order
-    /// that can't be caught up, or only by very many changes, is computed in memory. O(k log n) for k changes; O(n log n)
-    /// if the cache is unusable.
-    package func preview(_ cache: CacheRequest, in writer: StoreWriter) throws -> OpenedOrder {
-        let assessment = try assess(cache, in: writer)
-        if case .behind(let header, let changes) = assessment,
-            try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: writer)
-        {
-            return try Self.compute(cache.order, in: writer)
-        }
-        if case .opened(let (opened, _)) = try find(cache, assessment, in: writer, wantsChange: false) {
-            return opened
-        }
-        return try Self.compute(cache.order, in: writer)
-    }
-
     private func openUntrimmed(
         _ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose, _ known: KnownChanges?
     ) throws -> CacheAttempt<OpenedOrder> {
@@ -84,12 +59,21 @@ extension CacheEngine {
             cache.rebuildNote = .rebuild
         }
         let isFollowed = if case .following = purpose { true } else { false }
-        do {
-            return .opened(try open(cache, assessment, in: writer, known: known, wantsChange: isFollowed))
-        } catch  where error.isDamage {
-            if case .establishing = purpose { throw error }
+        func opened() throws -> OpenedOrder {
+            try open(cache, assessment, in: writer, known: known, wantsChange: isFollowed)
+        }
+        if case .establishing = purpose { return .opened(try opened()) }
+        return try deletingIfDamaged(cache, in: writer, opened).map { .opened($0) } ?? .unusable(.damaged)
+    }
+
+    /// Runs the body, which stores or rebuilds a cache. If damage is found, deletes the cache, so that records can be
+    /// saved, and returns nil.
+    func deletingIfDamaged<Result>(
+        _ cache: CacheRequest, in writer: StoreWriter, _ body: () throws -> Result?
+    ) throws -> Result? {
+        do { return try body() } catch  where error.isDamage {
             _ = try directory.delete(cache.name, in: writer)
-            return .unusable(.damaged)
+            return nil
         }
     }
 
@@ -125,16 +109,22 @@ extension CacheEngine {
 
     /// Builds a cache from all records, in a writer's transaction. O(n log n).
     func rebuild(_ cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter) throws -> OpenedOrder {
-        try CacheDirectory.requireReplaceable(cache, in: writer)
-        let ownNumber = try CacheDirectory.number(of: cache.name, in: writer)
-        if let ownNumber { try LMDBNodeStore.deleteNodes(of: ownNumber, in: writer) }
-        let number = try ownNumber ?? CacheDirectory.newNumber(in: writer)
+        let number = try deleteNodes(replacedBy: cache, in: writer) ?? CacheDirectory.newNumber(in: writer)
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         let order = try cache.order.builder.build(from: writer, in: LMDBNodeStore(header, writingIn: writer))
         header.take(order, commit: writer.commit, time: currentTime())
         try CacheDirectory.put(header, in: writer)
         try noteRebuild(header, of: cache, reason, in: writer)
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
+    }
+
+    /// Deletes the nodes of the cache that a request replaces, and returns its number; nil if it's missing. Throws
+    /// `cacheLocked` if the request mustn't replace it.
+    func deleteNodes(replacedBy cache: CacheRequest, in writer: StoreWriter) throws -> UInt32? {
+        try CacheDirectory.requireReplaceable(cache, in: writer)
+        let number = try CacheDirectory.number(of: cache.name, in: writer)
+        if let number { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
+        return number
     }
 
     /// Records what the exact reader of a cache hasn't received because of a rebuild, as the request's `rebuildNote`
@@ -165,12 +155,10 @@ extension CacheEngine {
     package func rebuildOrDelete(
         _ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {
-        var rebuilt: OpenedOrder?
-        do {
-            rebuilt = try rebuild(cache, reason, in: writer)
+        let rebuilt = try deletingIfDamaged(cache, in: writer) {
+            let rebuilt = try rebuild(cache, reason, in: writer)
             if cache.needsExactChange { try CacheDirectory.setRead(upTo: commit, cache.name, in: writer) }
-        } catch  where error.isDamage {
-            _ = try directory.delete(cache.name, in: writer)
+            return rebuilt
         }
         try CacheDirectory.trimLog(in: writer)
         return rebuilt

@@ -9,7 +9,7 @@ package import FetchIndexRecords
 ///
 /// The functions differ in where they store the order:
 ///
-///     open(in: snapshot)    nowhere: an unusable cache's order is computed in memory
+///     open(in: reader)      nowhere: an unusable cache's order is computed in memory
 ///     open                  into the cache; a catch-up isn't stored while another writer is busy
 ///     begin ... end         into the cache, when its reader is done
 ///     openNewest            into the caches of live orders, in one transaction

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexRecords
 
 /// An order that was opened for a reader whose output may fail. The order is stored in the cache when the reader is
@@ -62,7 +62,7 @@ extension CacheEngine {
     /// the newest state; so is one that is behind by many changes (`compare`). `check` gets the outcome before an order is stored, and may throw. Costs as much as `open`.
     package func begin(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
-        check: (OrderOutcome) throws -> Void = { _ in }
+        check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
     ) throws -> CacheReading {
         try CacheDirectory.validate(cache.name)
         if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
@@ -71,12 +71,9 @@ extension CacheEngine {
         do {
             let snapshot = try snapshot ?? store.snapshot()
             transaction = snapshot.transactionNumber
-            let assessment = try assessment ?? assess(cache, in: snapshot)
-            if let reading = try compare(cache, assessment, in: snapshot, check: check) { return reading }
-            switch try attempt(cache, assessment, in: snapshot) {
+            switch try attemptOrCompare(cache, assessment, in: snapshot, check: check) {
             case .opened(let reading):
-                try check(reading.opened.outcome)
-                noteHit(reading)
+                if !reading.hasNewNote { noteHit(reading) }
                 return reading
             case .unusable(let found): reason = found
             }
@@ -249,11 +246,9 @@ extension CacheEngine {
     /// Stores a reading's order like `end`, in a writer's transaction. If the cache turns out to be damaged, it's
     /// deleted, so that records can be saved.
     package func storeOrDelete(_ reading: CacheReading, in writer: StoreWriter) throws {
-        do {
+        try deletingIfDamaged(reading.cache, in: writer) {
             let stored = try store(reading, in: writer)
             record(reading, isStored: stored != nil || reading.next == nil)
-        } catch  where error.isDamage {
-            _ = try directory.delete(reading.cache.name, in: writer)
         }
         try CacheDirectory.trimLog(in: writer)
     }

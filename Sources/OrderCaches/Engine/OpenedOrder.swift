@@ -2,23 +2,6 @@ package import FetchIndexModels
 package import FetchIndexCountedTree
 package import FetchIndexRecords
 
-/// The way in which an order was opened.
-package enum OrderOutcome: Equatable, Sendable {
-    /// The cache's order hasn't changed since the commit `OpenedOrder.start`.
-    case hit
-    /// The change of the order since the commit `OpenedOrder.start`. The cache was behind, or its exact reader hadn't
-    /// received earlier changes.
-    case caughtUp(OrderChange<RecordKey>)
-    /// The cache was behind. The change since its commit wasn't wanted, so it isn't known.
-    case pending
-    case rebuilt(RebuildReason)
-    /// The order has no cache, and was computed in memory.
-    case computed
-
-    /// The outcome of catching up a cache: a hit if its order didn't change.
-    init(of change: OrderChange<RecordKey>) { self = change.isEmpty ? .hit : .caughtUp(change) }
-}
-
 /// The order of a request in one state of the store, with the way it was opened and the place of its nodes.
 package struct OpenedOrder {
     package enum Place {
@@ -38,7 +21,7 @@ package struct OpenedOrder {
     }
 
     package private(set) var order: SectionedOrder
-    package private(set) var outcome: OrderOutcome
+    package private(set) var outcome: OrderOutcome<RecordKey>
     package private(set) var place: Place
     /// The commit since which the outcome is the change: the cache's commit before the opening, or an older one if the
     /// cache's exact reader hadn't received earlier changes. No meaning if the order was rebuilt or computed.
@@ -51,7 +34,7 @@ package struct OpenedOrder {
     package func at(_ past: PastOrder) -> OpenedOrder { OpenedOrder(past.order, .computed, in: place) }
 
     init(
-        _ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil,
+        _ order: SectionedOrder, _ outcome: OrderOutcome<RecordKey>, in place: Place, from start: UInt64? = nil,
         memberCount: Int? = nil
     ) {
         self.memberCount = memberCount ?? order.rowCount
@@ -87,9 +70,9 @@ package struct OpenedOrder {
         return stored(header, in: snapshot)
     }
 
-    func with(_ outcome: OrderOutcome) -> OpenedOrder { with(outcome, from: start) }
+    func with(_ outcome: OrderOutcome<RecordKey>) -> OpenedOrder { with(outcome, from: start) }
 
-    func with(_ outcome: OrderOutcome, from start: UInt64?) -> OpenedOrder {
+    func with(_ outcome: OrderOutcome<RecordKey>, from start: UInt64?) -> OpenedOrder {
         OpenedOrder(order, outcome, in: place, from: start)
     }
 }

@@ -91,7 +91,7 @@ struct OrderReader {
         switch outcome {
         case .hit: 0
         case .caughtUp(let change): change.rows.count
-        case .rebuilt, .computed: nil
+        case .pending, .rebuilt, .computed: nil
         }
     }
 

@@ -74,7 +74,7 @@ import Testing
             switch outcome {
             case .hit: break
             case .caughtUp(let change): list = try #require(change.replay(on: list))
-            case .rebuilt, .computed: list = try reader.rows()
+            case .pending, .rebuilt, .computed: list = try reader.rows()
             }
         }
         for step in 0..<60 {

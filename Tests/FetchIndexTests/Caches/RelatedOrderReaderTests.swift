@@ -70,7 +70,7 @@ import Testing
             switch outcome {
             case .hit: break
             case .caughtUp(let change): list = try #require(change.replay(on: list))
-            case .rebuilt, .computed: Issue.record("\(outcome), seed \(seed), step \(step)")
+            case .pending, .rebuilt, .computed: Issue.record("\(outcome), seed \(seed), step \(step)")
             }
             #expect(try list == rows(), "seed \(seed), step \(step)")
             let first = try #require(states.keys.randomElement(using: &random))

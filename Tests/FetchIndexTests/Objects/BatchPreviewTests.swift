@@ -60,6 +60,21 @@ import Testing
         return rows
     }
 
+    /// The outcome of a previewed order says how its cache was used.
+    @Test func aCacheThatIsBehindIsNotCalledDamaged() throws {
+        _ = try reader.read()
+        func outcome() throws -> FetchOutcome? {
+            let writer = try reader.newWriter()
+            try reader.write([(50, 1, 1)], writer)
+            return try writer.preview { try $0.order(OrderReader.definition, cacheName: "c").order.outcome }
+        }
+        #expect(try outcome() == .pending)
+        try reader.put([(51, 1, 1)])
+        #expect(try outcome() == .pending, "the cache was behind before the transaction")
+        try reader.container.deleteCache(named: "c")
+        #expect(try outcome() == .rebuilt(.first))
+    }
+
     private struct Refused: Error {}
 
     /// Whichever way a transaction is committed, `beforeCommit` sees all of it, and can refuse it.

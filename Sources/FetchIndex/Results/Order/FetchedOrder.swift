@@ -85,7 +85,7 @@ public struct FetchedOrder {
     func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
 
     /// How the order was opened.
-    public var outcome: FetchOutcome { FetchOutcome(opened.outcome) { id(of: $0) } }
+    public var outcome: FetchOutcome { opened.outcome.identified { id(of: $0) } }
 
     /// The number of rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }

@@ -23,9 +23,10 @@ struct RequiredOutcome: ExpressibleByArgument {
     func check(_ outcome: FetchOutcome, cacheName: String) throws {
         let found: String
         switch outcome {
-        case .hit where kinds.contains(.hit), .caughtUp where kinds.contains(.caughtUp): return
+        case .hit where kinds.contains(.hit): return
+        case .caughtUp where kinds.contains(.caughtUp), .pending where kinds.contains(.caughtUp): return
         case .hit: found = "is a hit"
-        case .caughtUp: found = "is behind, and would be caught up"
+        case .caughtUp, .pending: found = "is behind, and would be caught up"
         case .rebuilt(let reason): found = "would be rebuilt (\(reason.rawValue))"
         case .computed: found = "would be computed"
         }

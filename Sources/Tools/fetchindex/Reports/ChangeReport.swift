@@ -121,7 +121,7 @@ struct ChangeReport {
         switch outcome {
         case .hit: change = ResultsChange()
         case .caughtUp(let caughtUp): change = caughtUp
-        case .rebuilt, .computed:
+        case .pending, .rebuilt, .computed:
             change = ResultsChange()
             sections = nil
             return

@@ -43,8 +43,9 @@ struct PlanReport: Encodable {
         case (.hit, _):
             sentence = "the cache \"\(cacheName ?? "")\", which is current"
             self.plan = plan("cache", name: cacheName, rowsRead: 0)
-        case (.caughtUp(let change), _):
+        case (.caughtUp, _), (.pending, _):
             sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"
+            let change = if case .caughtUp(let change) = order.outcome { change } else { ResultsChange() }
             self.plan = plan("cache", name: cacheName, rowsRead: change.rows.count)
         case (.rebuilt, _):
             // A cache is built from all records, so the plan isn't used.

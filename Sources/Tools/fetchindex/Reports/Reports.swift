@@ -12,7 +12,7 @@ struct OutcomeReport: Encodable {
     init(_ outcome: FetchOutcome, _ duration: Duration) {
         switch outcome {
         case .hit: self.init("hit", duration)
-        case .caughtUp: self.init("caughtUp", duration)
+        case .caughtUp, .pending: self.init("caughtUp", duration)
         case .rebuilt(let why): self.init("rebuilt", duration, why)
         case .computed: self.init("computed", duration)
         }
