@@ -75,6 +75,20 @@ import Testing
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
 
+    @Test func theCardSaysHowSectionsAreOrdered() throws {
+        try insert(0..<5) { "group \($0)" }
+        for (order, words) in [
+            (SectionOrder.byFirstRow, "first row"), (.byName(descending: true), "name, descending"),
+            (.byName(.localized("ja")), "name, localized=ja"), (.byCount(), "count, descending"),
+            (.byCount(descending: false), "count, ascending"),
+        ] {
+            var definition = Self.byGroup
+            definition.sectionOrder = order
+            try open(definition)
+            #expect(try page().contains("<dt>section</dt><dd>group, ordered by \(words)</dd>"), "\(words)")
+        }
+    }
+
     @Test func theStateOfACacheTellsThatItIsMaintainedAndLocked() throws {
         try insert(0..<5) { "group \($0)" }
         try open()

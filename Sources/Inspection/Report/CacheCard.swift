@@ -43,7 +43,8 @@ struct CacheCard {
     private func facts(_ cache: NamedCache) throws -> [Fact] {
         guard let contents = cache.contents else { return [] }
         let request = contents.request
-        let section = [request.sectionKey, request.sectionOrder].compactMap(\.self).joined(separator: " ")
+        let order = request.sectionOrder.map { ", ordered by \(Self.words(ofSectionOrder: $0))" } ?? ""
+        let section = request.sectionKey + order
         var facts = [
             ("entity", request.entity), ("where", request.predicate), ("sort", request.sortKeys), ("section", section),
             ("aggregates", request.aggregates),
@@ -62,6 +63,14 @@ struct CacheCard {
         facts.append(Fact(name: "commit", value: Numbers.grouped(Int(clamping: contents.commit))))
         facts.append(Fact(name: "updated", value: Clock.iso8601(contents.updated.timeIntervalSince1970)))
         return facts
+    }
+
+    /// A section order in words: "first row" for `first-row`, "name, descending" for `name:desc`.
+    private static func words(ofSectionOrder order: String) -> String {
+        order == "count"
+            ? "count, descending"
+            : order.replacing("first-row", with: "first row").replacing(":desc", with: ", descending")
+                .replacing(":asc", with: ", ascending").replacing(":", with: ", ")
     }
 
     /// The size of the trees of rows and sections, and the depth and fill of the tree of rows.
