@@ -21,6 +21,6 @@ public struct LibraryVersions: Encodable, Sendable {
 }
 
 extension LibraryVersions: CustomStringConvertible {
-    /// A line for each version: "fetchindex 0.9.0", "store format 14", "LMDB 0.9.24", "ICU 72.1".
+    /// A line for each version: "fetchindex 0.9.0", "store format 15", "LMDB 0.9.24", "ICU 72.1".
     public var description: String { "fetchindex \(fetchIndex)\nstore format \(format)\nLMDB \(lmdb)\nICU \(icu)" }
 }
