@@ -66,4 +66,31 @@ import Testing
             followed, ["--once"], status: 1,
             "the source no longer has the slot \(slot); --recopy copies all tables again")
     }
+
+    @Test func metricsTellTheGreatestLagAlsoAfterTheFollowerWasKilled() throws {
+        let (followed, _) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        try followed.follow(["t"])
+        let file = followed.folder.path + ".metrics"
+        defer { unlink(file) }
+        let tool = URL(fileURLWithPath: Followed.executable).deletingLastPathComponent()
+            .appendingPathComponent("fetchindex").path
+        func metric(_ name: String) throws -> Double? {
+            let program = try Child(tool, ["info", followed.store, "--output", "prometheus"], output: file)
+            #expect(program.wait() == 0)
+            let line = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").first {
+                $0.hasPrefix("fetchindex_source_\(name){") && $0.contains("source=\"main\"")
+            }
+            return line?.split(separator: " ").last.flatMap { Double($0) }
+        }
+        let follower = try Child(Followed.executable, [followed.store])
+        let end = Date() + 60
+        while try metric("lag_seconds") == nil, Date() < end { usleep(100_000) }
+        #expect(try metric("greatest_lag_seconds") != nil)
+        follower.killAtOnce()
+        _ = follower.wait()
+        let first = try #require(try metric("greatest_lag_seconds"))
+        usleep(1_000_000)
+        #expect(try #require(try metric("greatest_lag_seconds")) >= first + 1)
+        #expect(try metric("lag_seconds") == nil)
+    }
 }

@@ -44,4 +44,16 @@ import Testing
         let seconds = try #require(Double(time.split(separator: " ").last ?? ""))
         #expect(seconds >= before - 1 && seconds <= Date().timeIntervalSince1970 + 1)
     }
+
+    @Test func thePageListsEachMetric() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        func names(in path: String) throws -> Set<Substring> {
+            let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+            return Set(text.matches(of: /fetchindex_[a-z_]+/).map { $0.output })
+        }
+        let metrics = try names(in: "Sources/Tools/fetchindex/Reports/StoreMetrics.swift")
+        #expect(metrics.count > 25)
+        #expect(try names(in: "Sources/FetchIndex/FetchIndex.docc/Using/Metrics.md") == metrics)
+    }
 }

@@ -118,6 +118,10 @@ struct StoreMetrics {
         metrics.append(
             "fetchindex_source_lag_seconds", .gauge, "Delay of the store behind the source.", each(\.lagSeconds))
         metrics.append(
+            "fetchindex_source_greatest_lag_seconds", .gauge,
+            "The most that the store can be behind the source now, also after the follower has ended.",
+            each(\.greatestLagSeconds))
+        metrics.append(
             "fetchindex_source_silence_seconds", .gauge, "Seconds since the source was last heard from.",
             each(\.silence))
         metrics.append(
