@@ -164,8 +164,8 @@ let package = Package(
             "Catalogues",
             [
                 "CFetchIndexCSV", "CFetchIndexSQLite", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex",
-                "FetchIndexCLibrary",
-                "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
+                "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform",
+                "FetchIndexValues",
             ]),
         // numbers, sizes, times and errors as people read them; charts as SVG
         .target(
@@ -214,7 +214,7 @@ let package = Package(
         .room(
             "CoreDataFiles",
             [
-                "CFetchIndexExpat", "CFetchIndexSQLite", "CFetchIndexZlib", "FetchIndex",
+                "CFetchIndexExpat", "CFetchIndexSQLite", "CFetchIndexZlib", "FetchIndex", "FetchIndexCLibrary",
                 "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
 
@@ -238,8 +238,8 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexBrowseTool",
             dependencies: [
-                "FetchIndex", "FetchIndexCLibrary", "FetchIndexInspection", "FetchIndexInspectionReport",
-                "FetchIndexInspectionServer", "FetchIndexPlatform", "FetchIndexTerminal",
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection",
+                "FetchIndexInspectionReport", "FetchIndexInspectionServer", "FetchIndexPlatform", "FetchIndexTerminal",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-browse", swiftSettings: strict),
         // `fetchindex follow` runs it: the tool for jobs does not link libpq
@@ -341,8 +341,7 @@ let package = Package(
             name: "CoreDataTests",
             dependencies: [
                 "CFetchIndexSQLite", "FetchIndex", "FetchIndexCoreDataFiles", "FetchIndexInspection",
-                "FetchIndexModels",
-                "FetchIndexTestSupport",
+                "FetchIndexModels", "FetchIndexTestSupport", "FetchIndexValues",
             ], exclude: ["make_models.py", "make_stores.py"], resources: [.copy("Models"), .copy("Stores")],
             swiftSettings: unoptimized,
             // They change databases.
@@ -366,9 +365,8 @@ let package = Package(
         .testTarget(
             name: "PostgresTests",
             dependencies: [
-                "FetchIndex", "FetchIndexFollowTool", "FetchIndexModels", "FetchIndexPlatform",
-                "FetchIndexPostgresSource", "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexTool",
-                "FetchIndexValues",
+                "FetchIndex", "FetchIndexFollowTool", "FetchIndexModels", "FetchIndexPostgresSource",
+                "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexTool", "FetchIndexValues",
             ], swiftSettings: unoptimized),
         // what victims do to a store, step by step, and what must be in it then
         .target(

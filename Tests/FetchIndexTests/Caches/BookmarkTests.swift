@@ -1,8 +1,8 @@
 import FetchIndex
-import FetchIndexEssentials
 import FetchIndexModels
 import FetchIndexRecords
 import FetchIndexTestSupport
+import Foundation
 import Testing
 
 /// Bookmarks: each consumer gets the exact changes since its own, also if others read changes of the order.

@@ -6,8 +6,7 @@ import Testing
 /// package's targets have names that dependent packages hardly use: `FetchIndexRecords` instead of `Records`.
 @Suite(.disabled(if: isUnderSanitizer)) struct TargetNameTests {
     @Test func aDependentPackageMayHaveTargetsNamedLikeOurFolders() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
+        let root = Repository.root
         let files = FileManager.default
         let names = try Set(
             ["Sources", "Sources/CLibraries", "Sources/Inspection", "Sources/Platform", "Sources/Tools", "Tests"]
