@@ -57,7 +57,7 @@ let package = Package(
         .executable(name: "fetchindex-coredata", targets: ["FetchIndexCoreDataTool"]),
         .executable(name: "fetchindex-browse", targets: ["FetchIndexBrowseTool"]),
         .executable(name: "fetchindex-follow", targets: ["FetchIndexFollowTool"]),
-        // Scripts/benchmark runs it.
+        // A product, because the package in Benchmarks builds it: Scripts/benchmark writes its page with it.
         .executable(name: "benchmark-page", targets: ["FetchIndexBenchmarkPage"]),
     ],
     // Without it, as `traits: []` of a package that uses the library alone says, none of the packages below is fetched.
@@ -75,7 +75,7 @@ let package = Package(
 
         // liblmdb's header
         .cLibrary("LMDB", pkgConfig: "lmdb", apt: "liblmdb-dev", brew: "lmdb"),
-        // where ICU is; no header
+        // where the system has ICU, whose headers the shims include
         .cLibrary("SystemICU", pkgConfig: "icu-i18n", apt: "libicu-dev", brew: "icu4c"),
         // a few C shims over ICU: collation, case folding, index buckets, calendars, time zone offsets
         .target(
@@ -87,10 +87,11 @@ let package = Package(
         .cLibrary("Digest", pkgConfig: "libmd", apt: "libmd-dev", brew: "libmd"),
         // libcsv's header: a streaming CSV parser
         .cLibrary("CSV", apt: "libcsv-dev", brew: "libcsv"),
-        // the headers of zlib and zstd: compressed catalogues
+        // zlib's header: compressed catalogues, and archives in Core Data's models
         .cLibrary("Zlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
+        // zstd's header: compressed catalogues
         .cLibrary("Zstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
-        // SQLite, loaded at its first use: tables of databases as catalogues
+        // SQLite, loaded at its first use: tables of databases as catalogues, and stores of Core Data
         .target(name: "CFetchIndexSQLite", path: "Sources/CLibraries/SQLite", cSettings: strictC),
         // libpq's header: the protocol of PostgreSQL
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
@@ -119,16 +120,16 @@ let package = Package(
         .room("Values", ["CFetchIndexICU", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexPlatform"]),
         // the format language: parse, print, evaluate (public)
         .room("Predicates", ["FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexPlatform", "FetchIndexValues"]),
-        // entities, attributes, object ids, errors of a store (public)
+        // entities, attributes, relationships, object ids (public); a model as bytes, the difference of two models
         .room("Models", ["FetchIndexEssentials", "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues"]),
-        // byte keys in order, in bounded memory, on several threads
+        // sorts byte keys in bounded memory, on several threads
         .room("Sorting", ["FetchIndexCLibrary", "FetchIndexPlatform"]),
 
         // MARK: Store
 
         // a B+tree with counts over a node store
         .room("CountedTree", ["FetchIndexPlatform"]),
-        // records, change log, unique keys, store
+        // a store and its snapshots: records, unique keys, links, the change log, scans
         .room(
             "Records",
             [
@@ -148,7 +149,7 @@ let package = Package(
 
         // MARK: Library
 
-        // requests, planner, context, managed objects, results controller, administration (public)
+        // requests, planner, contexts, objects, controllers, batches, administration (public)
         .target(
             name: "FetchIndex",
             dependencies: [
@@ -274,9 +275,11 @@ let package = Package(
             name: "FetchIndexTestSupport",
             dependencies: ["FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexRecords"],
             path: "Tests/TestSupport", resources: [.copy("Stores")], swiftSettings: strict),
+        // environments, copies, conversions and checksums of LMDB's files
         .testTarget(
             name: "LMDBTests", dependencies: ["FetchIndexLMDB", "FetchIndexPlatform", "FetchIndexTestSupport"],
             swiftSettings: unoptimized),
+        // the report, its charts, and the page of the benchmarks, compared with kept files
         .testTarget(
             name: "ReportTests",
             dependencies: [
@@ -284,18 +287,23 @@ let package = Package(
                 "FetchIndexTestSupport",
             ],
             resources: [.copy("Golden")], swiftSettings: unoptimized),
+        // readers of bytes, and the validity of UTF-8
         .testTarget(name: "BytesTests", dependencies: ["FetchIndexPlatform"], swiftSettings: unoptimized),
+        // the order and the texts of values, sums, dates and time zones
         .testTarget(
             name: "ValuesTests", dependencies: ["FetchIndexTestSupport", "FetchIndexValues"], swiftSettings: unoptimized
         ),
+        // trees and nodes under random operations and damage
         .testTarget(
             name: "CountedTreeTests",
             dependencies: ["FetchIndexCountedTree", "FetchIndexPlatform", "FetchIndexTestSupport"],
             swiftSettings: strict),
+        // sorting in bounded memory; threads and sparse arrays of the platform
         .testTarget(
             name: "SortingTests",
             dependencies: ["FetchIndexPlatform", "FetchIndexSorting", "FetchIndexTestSupport"],
             swiftSettings: strict),
+        // records, keys, links, zones, the log and its checks, by rules and in random series
         .testTarget(
             name: "RecordsTests",
             dependencies: [
@@ -303,11 +311,13 @@ let package = Package(
                 "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexValues",
             ],
             swiftSettings: unoptimized),
+        // the format language: parsing, printing and evaluation, with hostile texts
         .testTarget(
             name: "PredicatesTests",
             dependencies: ["FetchIndexPredicates", "FetchIndexTestSupport", "FetchIndexValues"],
             exclude: ["PredicateCases"],
             swiftSettings: unoptimized),
+        // orders, caches, catch-ups and diffs, compared with plain arrays
         .testTarget(
             name: "OrderCachesTests",
             dependencies: [
@@ -315,6 +325,7 @@ let package = Package(
                 "FetchIndexPlatform", "FetchIndexRecords", "FetchIndexSorting", "FetchIndexTestSupport",
                 "FetchIndexValues",
             ], swiftSettings: strict),
+        // the library as its users and its satellites see it; the documents and this drawing
         .testTarget(
             name: "FetchIndexTests",
             dependencies: [
@@ -330,6 +341,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexRecords",
                 "FetchIndexTestSupport", "FetchIndexValues",
             ], swiftSettings: unoptimized),
+        // reading and importing catalogues: formats, compressed files, hostile files
         .testTarget(
             name: "CataloguesTests",
             dependencies: [
@@ -337,6 +349,7 @@ let package = Package(
                 "FetchIndexValues",
             ],
             swiftSettings: unoptimized),
+        // models and stores of Core Data
         .testTarget(
             name: "CoreDataTests",
             dependencies: [
@@ -344,8 +357,9 @@ let package = Package(
                 "FetchIndexModels", "FetchIndexTestSupport", "FetchIndexValues",
             ], exclude: ["make_models.py", "make_stores.py"], resources: [.copy("Models"), .copy("Stores")],
             swiftSettings: unoptimized,
-            // They change databases.
+            // The tests change databases.
             linkerSettings: [.linkedLibrary("sqlite3")]),
+        // the commands of the tools, in processes of their own
         .testTarget(
             name: "ToolTests",
             dependencies: [
@@ -354,7 +368,7 @@ let package = Package(
                 "FetchIndexTool",
             ],
             swiftSettings: unoptimized,
-            // They make databases.
+            // The tests make databases.
             linkerSettings: [.linkedLibrary("sqlite3")]),
         // the live page, asked over HTTP and in a browser
         .testTarget(
@@ -385,11 +399,12 @@ let package = Package(
             ],
             path: "Tests/Victim",
             swiftSettings: strict),
+        // power losses, full disks, killed and many processes, few descriptors
         .testTarget(
             name: "FaultTests",
             dependencies: ["FetchIndex", "FetchIndexFaultScript", "FetchIndexRecords", "FetchIndexTestSupport"],
             swiftSettings: unoptimized),
-        // what is done with an input of a fuzz target, and its test on the kept inputs
+        // what is done with an input of a fuzz target
         .target(
             name: "FetchIndexFuzzBodies",
             dependencies: [
@@ -397,6 +412,7 @@ let package = Package(
                 "FetchIndexOrderCaches", "FetchIndexPlatform", "FetchIndexPostgresSource", "FetchIndexPredicates",
                 "FetchIndexRecords", "FetchIndexValues",
             ], path: "Tests/Fuzz/FuzzBodies", swiftSettings: strict),
+        // the kept inputs of the fuzz targets
         .testTarget(name: "FuzzTests", dependencies: ["FetchIndexFuzzBodies"], swiftSettings: unoptimized),
     ],
     swiftLanguageModes: [.v6]
