@@ -14,6 +14,8 @@ package protocol Summarizer: Sendable {
 }
 
 /// The running total of summaries.
+///
+/// This is a protocol for the reason of `Summarizer`: the total has the types of its values.
 package protocol RunningSummary: AnyObject {
     /// Adds a summary of one or several entries. Throws if the summary turns out to be damaged.
     func add(_ summary: RawSpan) throws

@@ -238,7 +238,10 @@ extension ManagedObjectContext {
     }
 }
 
-/// A view that advances with its context: a controller, without its object class.
+/// A view that advances with its context.
+///
+/// This is a protocol, because the context keeps controllers of several object classes in one list: it hides the
+/// parameter of `FetchedResultsController`, its only conforming type.
 protocol ContextFollower: AnyObject {
     /// Whether the follower has an order.
     var isLive: Bool { get }

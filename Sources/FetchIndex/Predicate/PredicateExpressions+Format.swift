@@ -41,6 +41,7 @@ extension PredicateExpressions.Value: FormatExpressible {
     }
 }
 
+/// An optional whose wrapped type isn't known. This is a protocol, because a cast can't name such a type.
 private protocol NilTestable { var isNil: Bool { get } }
 
 extension Optional: NilTestable {

@@ -5,6 +5,9 @@ package import FetchIndexValues
 
 /// The description of a changed object for people and programs: its first unique value, and its values before and after
 /// the change.
+///
+/// For printed changes, which name objects in another process or after their deletion. Users look up the ids of a change
+/// in a context, and have ``PersistentContainer/forEachChange(ofEntity:since:until:_:)`` for old values.
 package struct ObjectName {
     /// The value of the entity's first unique attribute; nil if the entity has no unique attribute.
     package var key: Value?
