@@ -15,7 +15,8 @@ internal import FetchIndexRecords
 /// later in sorted order.
 ///
 /// Keys that arrive in ascending order are written with their records, because they fill their pages one after another
-/// anyway. Deferring such keys costs more: hashes to recognise repeated keys, and a scan for the keys at the end.
+/// anyway. One form for all first imports would defer such keys too, which costs hashes to recognise repeated keys, and a
+/// scan for the keys at the end: an import of a million rows in order took 1.3 s of processor time instead of 1.0 s.
 enum KeyDeferral {
     case never
     case undecided
