@@ -1,7 +1,6 @@
 internal import FetchIndex
 public import FetchIndexEssentials
 public import FetchIndexModels
-internal import FetchIndexPlatform
 
 /// What is taken over from a store of Core Data.
 public struct CoreDataImportOptions: Sendable {
@@ -49,8 +48,6 @@ public final class CoreDataStore {
     private let shared: Set<BrokenConstraint>
     /// What a later import needs to read or write less.
     let read: ImportedStore.Read?
-    /// A round finds what the rounds before hid, so a few are enough.
-    private static let mostRounds = 10
 
     /// Unique values that occur twice, or are too long, after they were converted.
     struct BrokenConstraint: Hashable {
@@ -66,15 +63,14 @@ public final class CoreDataStore {
         try self.init(url, options, without: [])
     }
 
-    /// An import that reads only some objects can't tell all that there is to tell.
-    private struct MustReadAll: Error {}
-
     /// Reads only the objects of a store that changed since an earlier import. Nil if all must be read. Throws like
     /// `init`.
     static func changes(
         at url: URL, _ options: CoreDataImportOptions, since later: LaterImport
     ) throws -> CoreDataStore? {
-        do { return try CoreDataStore(url, options, without: [], since: later) } catch is MustReadAll { return nil }
+        do { return try CoreDataStore(url, options, without: [], since: later) } catch is StoreSurvey.MustReadAll {
+            return nil
+        }
     }
 
     /// Reads a store without some uniqueness constraints.
@@ -83,76 +79,16 @@ public final class CoreDataStore {
         since later: LaterImport? = nil
     ) throws {
         (self.url, self.options, self.shared) = (url, options, shared)
-        let copy = try StoreCopy(url.path, salvages: options.salvages)
-        let tables = try StoreTables(copy)
-        identifier = try copy.identifier()
-        var source = try StoreModel(of: copy, tables, options)
-        entityNames = Set(source.whole.entities.map(\.name))
-        source.dropConstraints(shared)
-        let keepsRules = try later != nil || !source.dropBrokenConstraints(tables, in: copy)
-        let history = try StoreHistory(copy, tables)
-        let archive = try copy.modelArchive() ?? []
-        let settings = ImportedStore.Settings(Int(archive.span.bytes.checksum), options)
-        var found = DifferenceList()
-        var undecodable: Set<ObjectReader.Declared> = []
-        var rounds = 0
-        // Which side of a relationship has its links depends on whether it's optional, so the objects are read again
-        // after a property became optional.
-        while true {
-            if options.decodesArchives { source.decode(except: undecodable) }
-            let converter = try ModelConverter(source.chosen)
-            let schema = StoreSchema(source.whole, isOwn: source.isOwn, converter, tables)
-            let reader = try ObjectReader(copy, schema, converter.model)
-            if let later {
-                guard let keys = try later.keys(of: reader, history, settings, identifier) else { throw MustReadAll() }
-                reader.only = keys
-            }
-            try reader.survey()
-            let isExact =
-                found.differences.isEmpty && reader.lacks.differences.isEmpty
-                && undecodable.union(reader.undecodable).isEmpty
-                && reader.differences.differences.isEmpty && keepsRules && shared.isEmpty
-            if later != nil && !isExact { throw MustReadAll() }
-            found.add(reader.lacks.differences)
-            undecodable.formUnion(reader.undecodable)
-            source.makeOptional(reader.lacking)
-            if !reader.lacking.isEmpty || !reader.undecodable.isEmpty {
-                rounds += 1
-                if rounds < Self.mostRounds { continue }
-                throw CoreDataFileError(path: url.path, reason: "its objects and its model cannot be reconciled")
-            }
-            var told = DifferenceList()
-            if copy.lacksLog {
-                told.note(
-                    .leftOut, "what is in its log, if it had one: \(url.lastPathComponent)-wal is missing", nil)
-            }
-            if identifier == nil { told.note(.leftOut, "the store's identifier, which is missing", nil) }
-            told.add(source.notes.differences)
-            for name in schema.renamedEntities {
-                told.note(.changed, "entities that have another name in the store", name)
-            }
-            for name in schema.missingEntities { told.note(.leftOut, "objects of entities without a table", name) }
-            for name in schema.missingProperties { told.note(.leftOut, "properties without a column", name) }
-            // A store may have columns of properties that its model has no more.
-            if !source.isOwn {
-                for name in schema.unknownColumns { told.note(.leftOut, "columns that the model does not have", name) }
-            }
-            told.add(converter.differences + found.differences + reader.differences.differences)
-            differences = told.differences
-            model = try converter.model.withoutFormerNames(usedIn: ModelConverter(source.whole).model)
-            objectCounts = Dictionary(zip(schema.places.map(\.entity), reader.counts)) { first, _ in first }
-                .filter { converter.model.entity(named: $0.key)?.isAbstract == false }
-            let mustTell = !isExact || identifier == nil || copy.lacksLog || !source.isOwn
-            read =
-                options.salvages || !shared.isEmpty
-                ? nil
-                : ImportedStore.Read(
-                    point: mustTell ? nil : history.newest, contents: copy.contents, settings: settings,
-                    versions: reader.versionsByEntity, commit: 0, modelVersion: 0)
-            reader.notes = false
-            self.reader = reader
-            break
-        }
+        var survey = try StoreSurvey(url, options, without: shared, since: later)
+        let last = try survey.run()
+        identifier = survey.identifier
+        entityNames = Set(survey.source.whole.entities.map(\.name))
+        differences = survey.differences(last)
+        model = try last.converter.model.withoutFormerNames(usedIn: ModelConverter(survey.source.whole).model)
+        objectCounts = last.objectCounts
+        read = survey.read(last)
+        reader = last.reader
+        reader.notes = false
     }
 
     /// Throws `CoreDataFileError` if the options are strict and something can't be taken over.
