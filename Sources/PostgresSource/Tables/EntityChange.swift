@@ -22,49 +22,17 @@ struct EntityChange {
     ) throws {
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
         let isShared = !others.tables(of: table.entity).isEmpty
+        if isShared { try Self.requireSharedKey(change, table) }
         let kept = Set(change.followed.columns.map { change.renamed[$0.name] ?? $0.name })
             .union(others.columns(of: table.entity))
-        if isShared, Set(change.followed.key) != Set(table.key) {
-            throw SourceError(
-                .refused,
-                "the key of \(table.title) is \(change.followed.keyTitle) now, but other sources fill \(table.entity) by \(table.keyTitle)",
-                remedy: .end)
-        }
         removed = table.columns.map(\.name).filter { !kept.contains($0) }
-        var attributes = Self.remaining(of: stored, without: removed, change.presentNames)
-        var leftOut: [(column: String, reason: String)] = []
-        var cleared: [String] = []
-        for column in change.followed.columns {
-            guard let current = change.table.columns.first(where: { $0.number == column.number }) else { continue }
-            let type = change.table.type(of: current)
-            let place = attributes.firstIndex { $0.name == column.name }
-            if let reason = Self.conflict(column.name, isNew: place == nil, stored, removed) {
-                guard place == nil, change.followed.followsNewColumns else {
-                    throw SourceError(
-                        .refused, "\(table.title).\(column.name) \(reason)", remedy: .startAnew(entity: table.entity))
-                }
-                leftOut.append((column.name, reason))
-            } else if let place {
-                let isConverted = isChosen && Set(change.followed.asText) != Set(table.asText)
-                if isConverted, attributes[place].type != type {
-                    attributes[place] = attributes[place].with(type)
-                    if type != .string, attributes[place].isOptional { cleared.append(column.name) }
-                } else if !isShared || attributes[place].type != .string {
-                    // The columns of several sources get another type one after the other, so text may be any of them.
-                    try Self.requireType(
-                        type, of: attributes[place], current, table, isSameTable: change.table.number == table.number)
-                }
-            } else {
-                attributes.append(AttributeDescription(column.name, type))
-            }
-        }
-        (self.leftOut, self.cleared) = (leftOut, cleared)
+        var attributes = ChangedAttributes(
+            change, table, stored, without: removed, isShared: isShared, isChosen: isChosen)
+        for column in change.followed.columns { try attributes.take(column) }
+        (cleared, leftOut) = (attributes.cleared, attributes.leftOut)
         let lost = change.lostKeys(of: table)
-        for index in attributes.indices {
-            let name = attributes[index].name
-            if lost.contains([change.renamed[name] ?? name]) { attributes[index] = attributes[index].notUnique }
-        }
-        let entity = Self.entity(stored, with: attributes, without: removed, lost, change.presentNames)
+        attributes.dropUniqueness(of: lost)
+        let entity = Self.entity(stored, with: attributes.all, without: removed, lost, change.presentNames)
         self.entity =
             isChosen
             ? entity.replacingKey(
@@ -72,18 +40,6 @@ struct EntityChange {
                 known: Set(table.columns.map { change.presentNames[$0.name] ?? $0.name }))
             : entity
         try Self.requireKey(change.followed.keyAttributes, in: self.entity, table)
-    }
-
-    /// The attributes that stay, under their present names.
-    private static func remaining(
-        of stored: Entity, without removed: [String], _ presentNames: [String: String]
-    ) -> [AttributeDescription] {
-        stored.attributes.filter { !removed.contains($0.name) }.map { attribute in
-            guard let name = presentNames[attribute.name] else { return attribute }
-            return AttributeDescription(
-                name, attribute.type, isOptional: attribute.isOptional, isUnique: attribute.isUnique,
-                defaultValue: attribute.defaultValue, renamedFrom: attribute.name, derivation: attribute.derivation)
-        }
     }
 
     private static func entity(
@@ -104,14 +60,12 @@ struct EntityChange {
 
     // MARK: Refusals
 
-    /// Why no attribute can have a column's name; nil if one can. A new column can't have the former name of another
-    /// attribute, whose values would be read as the column's.
-    private static func conflict(_ name: String, isNew: Bool, _ stored: Entity, _ removed: [String]) -> String? {
-        if stored.relationships.contains(where: { $0.name == name }) {
-            return "has the name of a relationship of \(stored.name), so the column needs another name"
-        }
-        guard isNew, stored.slot(of: name) != nil, !removed.contains(name) else { return nil }
-        return "has a name that another column of \(stored.name) had"
+    private static func requireSharedKey(_ change: TableChange, _ table: FollowedSource.Table) throws {
+        if Set(change.followed.key) == Set(table.key) { return }
+        throw SourceError(
+            .refused,
+            "the key of \(table.title) is \(change.followed.keyTitle) now, but other sources fill \(table.entity) by \(table.keyTitle)",
+            remedy: .end)
     }
 
     private static func requireKey(_ key: [String], in entity: Entity, _ table: FollowedSource.Table) throws {
@@ -122,12 +76,86 @@ struct EntityChange {
             "\(table.title).\(key.joined(separator: ",")), which identifies rows, has the name of another column now",
             remedy: .startAnew(entity: table.entity))
     }
+}
 
-    private static func requireType(
-        _ type: ValueType, of attribute: AttributeDescription, _ column: SourceTable.Column,
-        _ table: FollowedSource.Table, isSameTable: Bool
+/// The attributes of an entity whose table has changed, column by column.
+private struct ChangedAttributes {
+    private(set) var all: [AttributeDescription]
+    private(set) var cleared: [String] = []
+    private(set) var leftOut: [(column: String, reason: String)] = []
+    private let change: TableChange
+    private let table: FollowedSource.Table
+    private let stored: Entity
+    private let removed: [String]
+    private let isShared: Bool
+    /// Whether attributes get other types, because the user chose other columns that are stored as text.
+    private let isConverted: Bool
+
+    /// Begins with the attributes that stay, under their present names.
+    init(
+        _ change: TableChange, _ table: FollowedSource.Table, _ stored: Entity, without removed: [String],
+        isShared: Bool, isChosen: Bool
+    ) {
+        (self.change, self.table, self.stored) = (change, table, stored)
+        (self.removed, self.isShared) = (removed, isShared)
+        isConverted = isChosen && Set(change.followed.asText) != Set(table.asText)
+        all = stored.attributes.filter { !removed.contains($0.name) }.map { attribute in
+            guard let name = change.presentNames[attribute.name] else { return attribute }
+            return AttributeDescription(
+                name, attribute.type, isOptional: attribute.isOptional, isUnique: attribute.isUnique,
+                defaultValue: attribute.defaultValue, renamedFrom: attribute.name, derivation: attribute.derivation)
+        }
+    }
+
+    /// Gives a followed column an attribute, leaves it out, or checks the attribute that it has.
+    mutating func take(_ column: FollowedSource.Column) throws {
+        guard let current = change.table.columns.first(where: { $0.number == column.number }) else { return }
+        let type = change.table.type(of: current)
+        let place = all.firstIndex { $0.name == column.name }
+        if let reason = conflict(column.name, isNew: place == nil) {
+            guard place == nil, change.followed.followsNewColumns else {
+                throw SourceError(
+                    .refused, "\(table.title).\(column.name) \(reason)", remedy: .startAnew(entity: table.entity))
+            }
+            leftOut.append((column.name, reason))
+        } else if let place {
+            try keep(place, as: type, current)
+        } else {
+            all.append(AttributeDescription(column.name, type))
+        }
+    }
+
+    private mutating func keep(_ place: Int, as type: ValueType, _ column: SourceTable.Column) throws {
+        if isConverted, all[place].type != type {
+            all[place] = all[place].with(type)
+            if type != .string, all[place].isOptional { cleared.append(all[place].name) }
+        } else if !isShared || all[place].type != .string {
+            // The columns of several sources get another type one after the other, so text may be any of them.
+            try requireType(type, of: all[place], column)
+        }
+    }
+
+    mutating func dropUniqueness(of lost: Set<Set<String>>) {
+        for index in all.indices where lost.contains([change.renamed[all[index].name] ?? all[index].name]) {
+            all[index] = all[index].notUnique
+        }
+    }
+
+    /// Why no attribute can have a column's name; nil if one can. A new column can't have the former name of another
+    /// attribute, whose values would be read as the column's.
+    private func conflict(_ name: String, isNew: Bool) -> String? {
+        if stored.relationships.contains(where: { $0.name == name }) {
+            return "has the name of a relationship of \(stored.name), so the column needs another name"
+        }
+        guard isNew, stored.slot(of: name) != nil, !removed.contains(name) else { return nil }
+        return "has a name that another column of \(stored.name) had"
+    }
+
+    private func requireType(
+        _ type: ValueType, of attribute: AttributeDescription, _ column: SourceTable.Column
     ) throws {
         guard attribute.type != type else { return }
+        let isSameTable = change.table.number == table.number
         if isSameTable, table.columns.contains(where: { $0.name == column.name && $0.number != column.number }) {
             throw SourceError(
                 .refused, "\(table.title).\(column.name) is another column now, of the type \(column.typeName)",

@@ -97,18 +97,29 @@ extension SourceTable {
                 + "ALTER TABLE \(choice.quoted) \(missing)")
     }
 
+    /// Checks that the source's log has what identifies the rows that are deleted or whose key changes.
+    func requireOldRows(_ entry: CatalogueEntry, _ connection: Connection) throws {
+        if entry.sendsWholeRows, let virtual = columns.first(where: \.isVirtual) {
+            throw SourceError(
+                .refused,
+                "\(choice.title).\(virtual.name) is a virtual column, so the source would refuse updates and deletions if it published "
+                    + "the table with REPLICA IDENTITY FULL")
+        }
+        if key.isEmpty { try requireWholeRows(entry.identity) } else { try requireIdentity(entry.identity) }
+        if isPartitioned { try requireIdentitiesOfPartitions(connection) }
+    }
+
     /// Checks that the source sends the old key of rows that are deleted or whose key changes.
-    static func requireIdentity(
-        _ kind: String?, _ keys: [Key], key: [String], _ choice: TableChoice
-    ) throws {
+    private func requireIdentity(_ kind: String?) throws {
+        let key = self.key.map(\.name)
         func includesKey(_ index: Key) -> Bool { Set(key).isSubset(of: index.columns) }
         switch kind {
         case "f": return
-        case "d" where keys.contains { $0.isPrimary && includesKey($0) }: return
-        case "i" where keys.contains { $0.isIdentity && includesKey($0) }: return
+        case "d" where uniqueKeys.contains { $0.isPrimary && includesKey($0) }: return
+        case "i" where uniqueKeys.contains { $0.isIdentity && includesKey($0) }: return
         default: break
         }
-        let index = keys.first { Set($0.columns) == Set(key) }?.name
+        let index = uniqueKeys.first { Set($0.columns) == Set(key) }?.name
         let command = index.map { "USING INDEX \($0.quotedName)" } ?? "FULL"
         throw SourceError(
             .refused,
@@ -117,7 +128,7 @@ extension SourceTable {
     }
 
     /// Checks that a table without a key can be followed: the source sends whole old rows, and also new ones.
-    func requireWholeRows(_ kind: String?) throws {
+    private func requireWholeRows(_ kind: String?) throws {
         guard kind == "f" else {
             throw SourceError(
                 .refused,
@@ -132,7 +143,7 @@ extension SourceTable {
     }
 
     /// Checks that no partition has a replica identity of its own: the source sends a partition's old rows by it.
-    func requireIdentitiesOfPartitions(_ connection: Connection) throws {
+    private func requireIdentitiesOfPartitions(_ connection: Connection) throws {
         let name = try connection.value(
             """
             SELECT p.relid::regclass FROM pg_catalog.pg_partition_tree($1::oid) p JOIN pg_catalog.pg_class c ON c.oid = p.relid

@@ -51,76 +51,17 @@ struct SourceTable {
     /// `checkCondition` its condition. Throws `SourceError`.
     init(_ choice: TableChoice, _ connection: Connection, _ way: FollowedSource.Way) throws {
         self.choice = choice
-        let title = choice.title
-        let found = try connection.execute(
-            """
-            SELECT c.oid, c.relkind, c.relreplident, c.relpersistence,
-                EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid),
-                CASE WHEN c.relkind = 'p' THEN (
-                    SELECT pg_catalog.hashtext(pg_catalog.string_agg(
-                        i.inhrelid || '/' || i.xmin || '/' || coalesce(pg_catalog.pg_relation_filenode(p.relid), 0), ' '
-                        ORDER BY i.inhrelid))::bigint & 4294967295
-                    FROM pg_catalog.pg_partition_tree(c.oid) p JOIN pg_catalog.pg_inherits i ON i.inhrelid = p.relid)
-                ELSE pg_catalog.pg_relation_filenode(c.oid) END, c.relnatts,
-                CASE WHEN c.relkind IN ('f', 'p') THEN (SELECT p.relid::regclass FROM pg_catalog.pg_partition_tree(c.oid) p
-                    JOIN pg_catalog.pg_class f ON f.oid = p.relid WHERE f.relkind = 'f' ORDER BY p.relid::oid LIMIT 1) END
-            FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = $1 AND c.relname = $2
-            """, [choice.schema, choice.name], columns: 8)
-        guard let row = found.first, let number = row[0] else {
-            throw SourceError(.refused, "the source has no table \(title)")
-        }
-        isPartitioned = row[1] == "p"
-        if let foreign = row[1] == "f" ? title : row[7] {
-            throw SourceError(
-                .refused,
-                "\(foreign) is a foreign table, whose rows change on another server: follow the table there, as a source of its own"
-            )
-        }
-        if isPartitioned, way == .changeTable {
-            throw SourceError(
-                .refused,
-                "\(title) is partitioned, and the change table's triggers do not note attached and emptied partitions: follow its "
-                    + "partitions, or the source's log")
-        }
-        if !isPartitioned, row[4] == "t" {
-            throw SourceError(
-                .refused, "other tables inherit from \(title), so it also shows their rows: follow those tables instead"
-            )
-        }
-        guard isPartitioned || row[1] == "r" else {
-            throw SourceError(.refused, "\(title) is not a table, so its changes cannot be followed")
-        }
-        guard row[3] == "p" else {
-            throw SourceError(
-                .refused,
-                "\(title) is a temporary or unlogged table: "
-                    + (way == .stream
-                        ? "its changes are not in the source's log" : "a crash empties it, and no trigger notes that"))
-        }
-        (self.number, file) = (UInt32(number) ?? 0, row[5].flatMap { UInt32($0) } ?? 0)
-        width = row[6].flatMap { Int($0) } ?? 0
-        columns = try Self.columns(ofTable: number, connection)
-        references = try Self.references(ofTable: number, connection)
-        let keys = try Self.keys(ofTable: number, connection)
-        uniqueKeys = keys
-        let key = try Self.key(choice, keys, columns, sendsWholeRows: way == .stream && row[2] == "f")
-        self.key = key
+        let entry = try CatalogueEntry(of: choice, connection)
+        try entry.requireFollowable(choice.title, way)
+        isPartitioned = entry.isPartitioned
+        (number, file, width) = (UInt32(entry.number) ?? 0, entry.file, entry.width)
+        columns = try Self.columns(ofTable: entry.number, connection)
+        references = try Self.references(ofTable: entry.number, connection)
+        uniqueKeys = try Self.keys(ofTable: entry.number, connection)
+        let sendsWholeRows = way == .stream && entry.sendsWholeRows
+        key = try Self.key(choice, uniqueKeys, columns, sendsWholeRows: sendsWholeRows)
         wholeRow = key.isEmpty ? choice.wholeRow ?? FollowedSource.WholeRow(besides: columns.map(\.name)) : nil
-        if way == .stream {
-            if row[2] == "f", let virtual = columns.first(where: \.isVirtual) {
-                throw SourceError(
-                    .refused,
-                    "\(title).\(virtual.name) is a virtual column, so the source would refuse updates and deletions if it published "
-                        + "the table with REPLICA IDENTITY FULL")
-            }
-            if key.isEmpty {
-                try requireWholeRows(row[2])
-            } else {
-                try Self.requireIdentity(row[2], keys, key: key.map(\.name), choice)
-            }
-            if isPartitioned { try requireIdentitiesOfPartitions(connection) }
-        }
+        if way == .stream { try requireOldRows(entry, connection) }
     }
 
     /// Reads the chosen tables from the catalogue, and checks their kinds, keys and conditions.
