@@ -85,66 +85,95 @@ extension Follower {
     ) throws {
         switch message {
         case .table(let table): try note(table, in: writer.model, session)
-        case .insert(let table, let row):
-            try withReader(of: table, row, session) { reader, index in
-                // If an update makes a row meet the condition, the row is sent as an insertion, without large values
-                // that the update left unchanged.
-                if reader.isWholeRow {
-                    try change(row, bytes, by: 1, &reader, of: index, writer)
-                } else if row.contains(.unchanged) {
-                    session.incomplete.append((table, reader.keyTexts(row, bytes)))
-                } else {
-                    try insert(row, bytes, &reader, of: index, writer)
-                }
-            }
-        case .update(let table, let old, let row):
-            try withReader(of: table, row, session) { reader, index in
-                if let old { try reader.requireWidth(old) }
-                if reader.isWholeRow {
-                    guard let old else {
-                        throw StreamMessage.Malformed("a row was updated whose old values weren't sent")
-                    }
-                    // Large values that weren't changed are sent with the old row.
-                    let new = zip(row, old).map { $0 == .unchanged ? $1 : $0 }
-                    try change(old, bytes, by: -1, &reader, of: index, writer)
-                    return try change(new, bytes, by: 1, &reader, of: index, writer)
-                }
-                if let old { keep(reader.omittedKey(old, bytes), of: index) }
-                do {
-                    let new = try reader.row(row, bytes)
-                    // If the source sends no old key, the key hasn't changed.
-                    let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
-                    // While the store isn't consistent, stored rows may be newer than the streamed ones.
-                    let isWritten = try reader.writing(row, bytes) {
-                        try writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table)
-                    }
-                    keep(reader.omittedKey(row, bytes), of: index)
-                    if !isWritten { session.incomplete.append((table, reader.keyTexts(row, bytes))) }
-                } catch let omitted as UnstorableRow {
-                    if let old { try writer.delete(key: reader.key(old, bytes), reader.table) }
-                    try writer.delete(key: reader.key(row, bytes), reader.table)
-                    try omit(omitted, of: index)
-                }
-            }
-        case .delete(let table, let old):
-            try withReader(of: table, old, session) { reader, index in
-                if reader.isWholeRow {
-                    return try change(old, bytes, by: -1, &reader, of: index, writer)
-                }
-                keep(reader.omittedKey(old, bytes), of: index)
-                try writer.delete(key: reader.key(old, bytes), reader.table)
-            }
-        case .truncate(let tables):
-            for table in tables {
-                if let found = session.tables[table],
-                    !found.reader.isWholeRow || !isCopied(session.transaction, of: found.index)
-                {
-                    source.tables[found.index].omittedRows = [:]
-                    try writer.deleteAll(of: found.reader.table) { _ in true }
-                }
-            }
+        case .insert(let table, let row): try applyInsertion(of: row, in: table, bytes, writer, session)
+        case .update(let table, let old, let row): try applyUpdate(of: old, to: row, in: table, bytes, writer, session)
+        case .delete(let table, let old): try applyDeletion(of: old, in: table, bytes, writer, session)
+        case .truncate(let tables): try applyTruncation(of: tables, writer, session)
         case .other: break
         case .begin, .commit: throw StreamMessage.Malformed("a transaction begins or ends within another one")
+        }
+    }
+
+    private func applyInsertion(
+        of row: [StreamedValue], in table: UInt32, _ bytes: UnsafeRawBufferPointer, _ writer: KeyedRowWriter,
+        _ session: StreamSession
+    ) throws {
+        try withReader(of: table, row, session) { reader, index in
+            // If an update makes a row meet the condition, the row is sent as an insertion, without large values that
+            // the update left unchanged.
+            if reader.isWholeRow {
+                try change(row, bytes, by: 1, &reader, of: index, writer)
+            } else if row.contains(.unchanged) {
+                session.incomplete.append((table, reader.keyTexts(row, bytes)))
+            } else {
+                try insert(row, bytes, &reader, of: index, writer)
+            }
+        }
+    }
+
+    private func applyUpdate(
+        of old: [StreamedValue]?, to row: [StreamedValue], in table: UInt32, _ bytes: UnsafeRawBufferPointer,
+        _ writer: KeyedRowWriter, _ session: StreamSession
+    ) throws {
+        try withReader(of: table, row, session) { reader, index in
+            if let old { try reader.requireWidth(old) }
+            if reader.isWholeRow {
+                return try replaceWholeRow(old, by: row, bytes, &reader, of: index, writer)
+            }
+            if let old { keep(reader.omittedKey(old, bytes), of: index) }
+            do {
+                let new = try reader.row(row, bytes)
+                // If the source sends no old key, the key hasn't changed.
+                let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
+                // While the store isn't consistent, stored rows may be newer than the streamed ones.
+                let isWritten = try reader.writing(row, bytes) {
+                    try writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table)
+                }
+                keep(reader.omittedKey(row, bytes), of: index)
+                if !isWritten { session.incomplete.append((table, reader.keyTexts(row, bytes))) }
+            } catch let omitted as UnstorableRow {
+                if let old { try writer.delete(key: reader.key(old, bytes), reader.table) }
+                try writer.delete(key: reader.key(row, bytes), reader.table)
+                try omit(omitted, of: index)
+            }
+        }
+    }
+
+    /// Applies an update in a table without a key: one row less that equals the old row, and one more that equals the new
+    /// one.
+    private func replaceWholeRow(
+        _ old: [StreamedValue]?, by row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, _ reader: inout RowReader,
+        of index: Int, _ writer: KeyedRowWriter
+    ) throws {
+        guard let old else {
+            throw StreamMessage.Malformed("a row was updated whose old values weren't sent")
+        }
+        // Large values that weren't changed are sent with the old row.
+        let new = zip(row, old).map { $0 == .unchanged ? $1 : $0 }
+        try change(old, bytes, by: -1, &reader, of: index, writer)
+        try change(new, bytes, by: 1, &reader, of: index, writer)
+    }
+
+    private func applyDeletion(
+        of old: [StreamedValue], in table: UInt32, _ bytes: UnsafeRawBufferPointer, _ writer: KeyedRowWriter,
+        _ session: StreamSession
+    ) throws {
+        try withReader(of: table, old, session) { reader, index in
+            if reader.isWholeRow {
+                return try change(old, bytes, by: -1, &reader, of: index, writer)
+            }
+            keep(reader.omittedKey(old, bytes), of: index)
+            try writer.delete(key: reader.key(old, bytes), reader.table)
+        }
+    }
+
+    private func applyTruncation(of tables: [UInt32], _ writer: KeyedRowWriter, _ session: StreamSession) throws {
+        for table in tables {
+            guard let found = session.tables[table],
+                !found.reader.isWholeRow || !isCopied(session.transaction, of: found.index)
+            else { continue }
+            source.tables[found.index].omittedRows = [:]
+            try writer.deleteAll(of: found.reader.table) { _ in true }
         }
     }
 
