@@ -40,48 +40,12 @@ public struct ChangeSummary: Equatable, Sendable {
         if let reason = change.rebuilt {
             throw RequestError.malformed("a change that is unknown (\(reason.rawValue)) has no summary")
         }
-        let places = SectionPlaces(change)
-        // The counts of sections by new index, and of sections that are gone by old index.
-        var found: [Int: Counts] = [:]
-        var gone: [Int: Counts] = [:]
-        for event in change.sections {
-            switch event {
-            case .delete(let from, _): gone[from] = Counts()
-            case .insert(let to, _), .move(_, let to, _), .update(_, let to, _): found[to] = Counts()
-            }
-        }
-        func count(ofOld section: Int, _ count: WritableKeyPath<Counts, Int>) {
-            if let to = places.new(ofOld: section) {
-                found[to, default: Counts()][keyPath: count] += 1
-            } else {
-                gone[section, default: Counts()][keyPath: count] += 1
-            }
-        }
-        for event in change.rows {
-            switch event {
-            case .delete(_, let from):
-                counts.deleted += 1
-                count(ofOld: from.section, \.deleted)
-            case .insert(_, let to):
-                counts.inserted += 1
-                found[to.section, default: Counts()].inserted += 1
-            case .move(_, let from, let to):
-                counts.moved += 1
-                if places.new(ofOld: from.section) == to.section {
-                    found[to.section, default: Counts()].moved += 1
-                } else {
-                    count(ofOld: from.section, \.left)
-                    found[to.section, default: Counts()].arrived += 1
-                }
-            case .update(_, _, let to):
-                counts.updated += 1
-                found[to.section, default: Counts()].updated += 1
-            }
-        }
+        let touched = TouchedSections(change)
+        counts = touched.total
         rowsAfter = order.rowCount
         rowsBefore = rowsAfter - counts.inserted + counts.deleted
-        let old = places.old(ofNew: found.keys)
-        for (to, counts) in found.sorted(by: { $0.key < $1.key }) {
+        let old = touched.places.old(ofNew: touched.present.keys)
+        for (to, counts) in touched.present.sorted(by: { $0.key < $1.key }) {
             let section = try order.section(at: to)
             sections.append(
                 Section(
@@ -89,12 +53,62 @@ public struct ChangeSummary: Equatable, Sendable {
                     rowsBefore: section.count - counts.gain, rowsAfter: section.count, counts: counts))
         }
         for (index, event) in change.sections.enumerated() {
-            guard case .delete(let from, let name) = event, let counts = gone[from] else { continue }
+            guard case .delete(let from, let name) = event, let counts = touched.gone[from] else { continue }
             sections.append(
                 Section(
                     name: name, isNull: change.eventsOfNull.contains(index), from: from, to: nil,
                     rowsBefore: -counts.gain, rowsAfter: 0, counts: counts))
         }
+    }
+}
+
+/// The counts of the sections that a change touched.
+private struct TouchedSections {
+    typealias Counts = ChangeSummary.Counts
+
+    let places: SectionPlaces
+    /// The counts of sections by new index, and of sections that are gone by old index.
+    private(set) var present: [Int: Counts] = [:]
+    private(set) var gone: [Int: Counts] = [:]
+    private(set) var total = Counts()
+
+    init(_ change: ResultsChange) {
+        places = SectionPlaces(change)
+        for event in change.sections {
+            switch event {
+            case .delete(let from, _): gone[from] = Counts()
+            case .insert(let to, _), .move(_, let to, _), .update(_, let to, _): present[to] = Counts()
+            }
+        }
+        for event in change.rows { count(event) }
+    }
+
+    private mutating func count(_ event: ResultsChange.RowEvent) {
+        switch event {
+        case .delete(_, let from):
+            total.deleted += 1
+            count(\.deleted, inOld: from.section)
+        case .insert(_, let to):
+            total.inserted += 1
+            count(\.inserted, in: to.section)
+        case .move(_, let from, let to):
+            total.moved += 1
+            if places.new(ofOld: from.section) == to.section { return count(\.moved, in: to.section) }
+            count(\.left, inOld: from.section)
+            count(\.arrived, in: to.section)
+        case .update(_, _, let to):
+            total.updated += 1
+            count(\.updated, in: to.section)
+        }
+    }
+
+    private mutating func count(_ count: WritableKeyPath<Counts, Int>, in section: Int) {
+        present[section, default: Counts()][keyPath: count] += 1
+    }
+
+    private mutating func count(_ count: WritableKeyPath<Counts, Int>, inOld section: Int) {
+        if let to = places.new(ofOld: section) { return self.count(count, in: to) }
+        gone[section, default: Counts()][keyPath: count] += 1
     }
 }
 
