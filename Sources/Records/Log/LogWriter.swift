@@ -15,7 +15,7 @@ struct LogWriter {
     private var byteCount: UInt64 = 0
     private var changes: [Int: EntityChanges] = [:]
     private var inserted: [Int: [(first: UInt64, count: UInt64)]] = [:]
-    private var logged: Set<UInt64> = []
+    private var logged = LoggedObjects()
 
     init(author: String) { self.author = author }
 
@@ -38,7 +38,7 @@ struct LogWriter {
     /// Adds the update or deletion of an object to the commit, with the object's old record. Later changes of the same
     /// object in the commit aren't logged, since the log already has its old record.
     mutating func change(_ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
-        guard logged.insert(object.rawValue).inserted else { return }
+        guard logged.insert(object.rawValue) else { return }
         changes[object.entity, default: EntityChanges()].add(kind)
         if !part.isEmpty && part.count + old.byteCount > Self.partLength { try writePart(in: writer) }
         part.append(kind.rawValue)
@@ -51,7 +51,7 @@ struct LogWriter {
     /// Adds an inserted object whose number is lower than the numbers of older objects, unless the commit has logged a
     /// change of the object with that number.
     mutating func insertReturned(_ object: RecordKey, in writer: StoreWriter) throws {
-        guard logged.insert(object.rawValue).inserted else { return }
+        guard logged.insert(object.rawValue) else { return }
         changes[object.entity, default: EntityChanges()].add(.returned)
         if part.count > Self.partLength { try writePart(in: writer) }
         part.append(LogEntryKind.returned.rawValue)
@@ -94,5 +94,26 @@ struct LogWriter {
         header.appendChecksum(with: LogKey(commit: commit, part: 0).checksum)
         try put(header, part: 0, in: writer)
         return byteCount
+    }
+}
+
+/// The objects whose changes a commit has logged. A `Set` of few takes no time to make. Many of them take some 20 bytes
+/// each in a `Set`, and about a bit each in a `SparseSet`.
+private struct LoggedObjects {
+    private static let mostFew = 10_000
+    private var few: Set<UInt64> = []
+    private var many: SparseSet?
+
+    /// Adds an object; returns false if the set has it.
+    mutating func insert(_ object: UInt64) -> Bool {
+        if many != nil { return many?.insert(object) ?? false }
+        guard few.insert(object).inserted else { return false }
+        if few.count > Self.mostFew {
+            var many = SparseSet()
+            for object in few { many.insert(object) }
+            self.many = many
+            few = []
+        }
+        return true
     }
 }

@@ -22,10 +22,10 @@ package final class Store: Sendable {
         /// The initial size of the memory map in bytes; less is mapped if address space is lacking. If it's nil,
         /// `Environment` chooses a size. Tests use a small map.
         package var mapSize: Int?
-        /// The memory, in bytes, that the changed pages of a writer take before they are written to the file, where nobody
-        /// sees them before the commit. A transaction that changes objects in the order of their numbers changes each
-        /// page once, and doesn't become slower. Tests use little memory.
-        package var writeMemory = 128 << 20
+        /// The memory, in bytes, that the changed pages of a writer take before they are written to the file, where
+        /// nobody sees them before the commit. A transaction that changes objects in the order of their numbers doesn't
+        /// become slower, because it changes each page once. Tests use little memory.
+        package var writeMemory = 224 << 20
         /// The number of threads that read and sort records.
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
