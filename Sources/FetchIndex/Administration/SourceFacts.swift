@@ -13,7 +13,7 @@ struct SourceFacts: Decodable {
         let schema: String
         let name: String
         let entity: String
-        /// The columns whose values together identify rows, separated by commas.
+        /// The title of the columns whose values together identify rows.
         let key: String
         let shard: Shard?
         let condition: String?
@@ -41,8 +41,6 @@ extension SourceFacts.Table: Decodable {
         case schema
         case name
         case entity
-        case key
-        case keys
         case shard
         case condition
         case isCopied
@@ -54,10 +52,7 @@ extension SourceFacts.Table: Decodable {
         schema = try members.decode(String.self, forKey: .schema)
         name = try members.decode(String.self, forKey: .name)
         entity = try members.decode(String.self, forKey: .entity)
-        // A key of several columns has a member of its own, so that older programs refuse it.
-        let keys = try members.decodeIfPresent([String].self, forKey: .keys)
-        let columns = try keys ?? [members.decode(String.self, forKey: .key)]
-        key = columns.isEmpty ? "whole rows" : columns.joined(separator: ",")
+        key = try SourceKey(from: decoder).title
         shard = try members.decodeIfPresent(SourceFacts.Shard.self, forKey: .shard)
         condition = try members.decodeIfPresent(String.self, forKey: .condition)
         isCopied = try members.decode(Bool.self, forKey: .isCopied)

@@ -1,3 +1,5 @@
+internal import FetchIndex
+
 extension FollowedSource {
     /// Why a row is left out.
     package struct OmittedRow: Codable, Equatable, Sendable {
@@ -69,7 +71,7 @@ extension FollowedSource {
             (shard.flatMap { $0.isInKey ? [$0.attribute] : nil } ?? []) + (wholeRow.map { [$0.digest] } ?? columns)
         }
         /// The names of the key's columns, for messages and as the argument of the change table's triggers.
-        package var keyTitle: String { key.isEmpty ? "whole rows" : key.joined(separator: ",") }
+        package var keyTitle: String { SourceKey(key).title }
         /// The columns whose old values the source must send.
         package var identity: [String] { wholeRow == nil ? key : columns.map(\.name) }
         package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
@@ -87,7 +89,7 @@ extension FollowedSource {
     }
 }
 
-// The stored form: one JSON object with the members of the table and those of its copy's state.
+// The stored form: one JSON object with the members of the table, those of its key, and those of its copy's state.
 extension FollowedSource.Table: Codable {
     private enum CodingKeys: String, CodingKey {
         case schema
@@ -95,8 +97,6 @@ extension FollowedSource.Table: Codable {
         case number
         case file
         case entity
-        case key
-        case keys
         case shard
         case wholeRow
         case snapshot
@@ -121,8 +121,7 @@ extension FollowedSource.Table: Codable {
             number: try members.decode(UInt32.self, forKey: .number),
             file: try members.decode(UInt32.self, forKey: .file),
             entity: try members.decode(String.self, forKey: .entity),
-            key: try members.decodeIfPresent([String].self, forKey: .keys)
-                ?? [members.decode(String.self, forKey: .key)],
+            key: try SourceKey(from: decoder).columns,
             columns: try members.decode([FollowedSource.Column].self, forKey: .columns),
             followsNewColumns: try members.decode(Bool.self, forKey: .followsNewColumns),
             asText: try members.decode([String].self, forKey: .asText),
@@ -147,12 +146,6 @@ extension FollowedSource.Table: Codable {
         try members.encode(number, forKey: .number)
         try members.encode(file, forKey: .file)
         try members.encode(entity, forKey: .entity)
-        // A key of several columns has a member of its own, so that older programs refuse it.
-        if key.count == 1 {
-            try members.encode(key[0], forKey: .key)
-        } else {
-            try members.encode(key, forKey: .keys)
-        }
         try members.encodeIfPresent(shard, forKey: .shard)
         try members.encodeIfPresent(wholeRow, forKey: .wholeRow)
         try members.encodeIfPresent(snapshot, forKey: .snapshot)
@@ -167,6 +160,7 @@ extension FollowedSource.Table: Codable {
         if unstorable != .error { try members.encode(unstorable, forKey: .unstorable) }
         if !omittedRows.isEmpty { try members.encode(omittedRows, forKey: .omittedRows) }
         try members.encode(width, forKey: .width)
+        try SourceKey(key).encode(to: encoder)
         try copy.encode(to: encoder)
     }
 }
