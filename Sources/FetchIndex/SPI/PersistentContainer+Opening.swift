@@ -1,4 +1,5 @@
 package import FetchIndexModels
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
@@ -16,6 +17,17 @@ extension PersistentContainer {
         options.remembersOpenings = remembersOpenings
         options.ignoresPageChecksums = ignoresPageChecksums
         try self.init(path: path, model: model, options: options)
+    }
+
+    /// Whether a folder has a store's data file, which may be damaged. For those that create the store later, and must know
+    /// whether others have it open. Users open a store, or don't.
+    package static func hasStore(at path: String) -> Bool { access(path + "/" + StoreFiles.data, F_OK) == 0 }
+
+    /// The file that a backup to a folder, or a compaction in it, writes, and the file that an upgrade writes. For bars that
+    /// show how far these are. Users have their `progress`.
+    package static func copiedFile(inFolder path: String) -> String { path + "/" + StoreFiles.partial }
+    package static func upgradedFile(inFolder path: String) -> String {
+        path + "/" + StoreFiles.making + "/" + StoreFiles.data
     }
 
     /// The path of the store's folder, without symbolic links, for messages. Users know the URL that they opened.

@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Keeps entities of a store in step with tables of one PostgreSQL source. `Followers` follows all sources of a store.
@@ -99,7 +98,7 @@ package final class Follower {
         (self.options, self.group, self.isInterrupted, self.report) = (options, group, isInterrupted, report)
         // An existing store is locked before the preparation. Otherwise the preparation could take another process's
         // first attempt for an abandoned one, and drop its entities.
-        if access(path + "/data.mdb", F_OK) == 0 { try group.lock(path) }
+        if PersistentContainer.hasStore(at: path) { try group.lock(path) }
         let preparation = try FollowPreparation(storeAt: path, options, isInterrupted, report)
         container = preparation.container
         source = preparation.source

@@ -49,7 +49,7 @@ package final class Followers {
         report: @escaping (_ source: String, FollowEvent) -> Void
     ) throws {
         (self.path, self.options, self.isInterrupted, self.report) = (path, options, isInterrupted, report)
-        let isStored = access(path + "/data.mdb", F_OK) == 0
+        let isStored = PersistentContainer.hasStore(at: path)
         // If the store can't be opened, making a follower throws the reason.
         let container = isStored ? try? PersistentContainer(storeAt: path) : nil
         let stored = try container?.followedSources(as: FollowedSource.self).map(\.name) ?? []

@@ -48,7 +48,7 @@ extension Store {
     package static func requireOutsideOfStores(_ path: String) throws {
         let trimmed = path.last == "/" ? String(path.dropLast()) : path
         let folder = trimmed.lastIndex(of: "/").map { String(trimmed[...$0]) } ?? "./"
-        if access(folder + "data.mdb", F_OK) == 0 {
+        if access(folder + StoreFiles.data, F_OK) == 0 {
             throw StoreCopyError.failed(path: path, "it is in the folder of a store, which must not have other files")
         }
     }
@@ -68,7 +68,7 @@ extension Store {
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o777) == 0 { return true }
         guard errno == EEXIST else { throw SystemError.last }
-        guard let names = Folder.names(in: path), names.allSatisfy({ $0 == "data.mdb.partial" }) else {
+        guard let names = Folder.names(in: path), names.allSatisfy({ $0 == StoreFiles.partial }) else {
             throw StoreCopyError.destinationExists(path: path)
         }
         return false
@@ -76,7 +76,7 @@ extension Store {
 
     private func copy(toFolder path: String, keepsDamaged: Bool, _ defects: [String]) throws -> StoreBackup {
         let first = try snapshot().commit
-        let dataFile = path + "/data.mdb"
+        let dataFile = path + "/" + StoreFiles.data
         let file = try NewFile(at: dataFile, .byUmask)
         var isCompact = true
         do { try environment.copy(.compact, to: file.descriptor) } catch let error as LMDBError where error == .leaked {
@@ -86,7 +86,8 @@ extension Store {
             }
             try environment.copy(.plain, to: file.descriptor)
         }
-        do { try CopyIdentity.make(inFile: dataFile + ".partial") } catch StoreError.corrupted where keepsDamaged {}
+        let partial = path + "/" + StoreFiles.partial
+        do { try CopyIdentity.make(inFile: partial) } catch StoreError.corrupted where keepsDamaged {}
         try file.keep(replacing: false)
         do {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
@@ -94,7 +95,7 @@ extension Store {
             guard stat(dataFile, &status) == 0 else { throw SystemError.last }
             return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact, defects: defects)
         } catch {
-            for name in ["data.mdb", "lock.mdb"] { unlink(path + "/" + name) }
+            for name in [StoreFiles.data, StoreFiles.lock] { unlink(path + "/" + name) }
             throw error
         }
     }

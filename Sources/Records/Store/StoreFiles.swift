@@ -1,7 +1,11 @@
 /// The names of the files in a store's folder.
 package enum StoreFiles {
-    /// LMDB's data file. The names data.mdb.making, data.mdb.partial and data.mdb.before are of new and old data files.
-    static let data = "data.mdb"
+    /// LMDB's data file. `partial` and `making` are of new data files, and data.mdb.before is an old one.
+    package static let data = "data.mdb"
+    /// A data file that is being copied, or made in the store's folder.
+    package static let partial = data + ".partial"
+    /// The folder in which an upgrade makes a data file.
+    package static let making = data + ".making"
     /// LMDB's lock file, with its reader table and its writer's lock.
     static let lock = "lock.mdb"
     /// The lock that a writer holds in addition to LMDB's, so that other processes can see whether a writer is busy.

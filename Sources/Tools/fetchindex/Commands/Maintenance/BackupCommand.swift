@@ -41,7 +41,8 @@ struct BackupCommand: ParsableCommand {
             let isCopied = Atomic(false)
             backup = try advisingCheck {
                 try CopyProgress.show(
-                    "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
+                    "copying", PersistentContainer.copiedFile(inFolder: destination),
+                    of: expected.fileBytes - expected.freeBytes,
                     until: { isCopied.load(ordering: .relaxed) }
                 ) {
                     try container.checkedBackup(to: URL(fileURLWithPath: destination)) {
@@ -88,7 +89,8 @@ struct CompactCommand: ParsableCommand {
         let expected = try store.open(ignoringPageChecksums: true).information()
         let compaction = try advisingCheck {
             try CopyProgress.show(
-                "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
+                "compacting", PersistentContainer.copiedFile(inFolder: path),
+                of: expected.fileBytes - expected.freeBytes
             ) { try PersistentContainer.compact(at: URL(fileURLWithPath: path)) }
         }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)

@@ -57,7 +57,8 @@ struct UpgradeCommand: ParsableCommand {
         let isConverted = Atomic(false)
         let expected = try store.open(forWriting: false).information()
         let upgrade = try CopyProgress.show(
-            "converting", "\(store.store)/data.mdb.making/data.mdb", of: expected.fileBytes - expected.freeBytes,
+            "converting", PersistentContainer.upgradedFile(inFolder: store.store),
+            of: expected.fileBytes - expected.freeBytes,
             until: { isConverted.load(ordering: .relaxed) }
         ) {
             try PersistentContainer.upgrade(
