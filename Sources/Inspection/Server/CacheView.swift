@@ -70,14 +70,16 @@ actor CacheView {
     /// Returns the request of the cache. Throws `Unshown` if the rows can't be shown, for example because the order
     /// must be rebuilt.
     private func definition(in state: PinnedState) throws -> OrderDefinition {
-        switch try state.facts(ofCache: name).state {
+        let facts = try state.facts(ofCache: name)
+        switch facts.state {
         case .current: break
         case .behind(let changes):
             guard changes <= Self.mostBehind else {
-                throw Unshown(name, "is too far behind to show its rows; fetchindex refresh catches it up")
+                throw Unshown(
+                    name, "is \(facts.state.sentence), too far to show its rows; a fetch with its request catches it up"
+                )
             }
-        case .unusable(let reason):
-            throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request rebuilds it")
+        case .unusable: throw Unshown(name, "is \(facts.state.sentence); a fetch with its request rebuilds it")
         }
         guard case .readable(let request) = try state.request(ofCache: name),
             let isComparable = try? request.isComparable()

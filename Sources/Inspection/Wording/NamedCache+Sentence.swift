@@ -14,12 +14,24 @@ extension NamedCache {
 }
 
 extension NamedCache.State {
+    /// The words for the three kinds of states: reports, lists, the live page and metrics use no others.
+    package static let words = ["fresh", "behind", "unusable"]
+
+    /// The kind of the state in one word, without the number of changes or the reason.
+    package var word: String {
+        switch self {
+        case .current: Self.words[0]
+        case .behind: Self.words[1]
+        case .unusable: Self.words[2]
+        }
+    }
+
     /// The state as text, such as "fresh", "3 changes behind" or "unusable: modelChanged".
     package var sentence: String {
         switch self {
-        case .current: "fresh"
-        case .behind(let changes): "\(Numbers.count(changes, "change")) behind"
-        case .unusable(let reason): "unusable: \(reason.rawValue)"
+        case .current: word
+        case .behind(let changes): "\(Numbers.count(changes, "change")) \(word)"
+        case .unusable(let reason): "\(word): \(reason.rawValue)"
         }
     }
 

@@ -33,7 +33,7 @@ import Testing
         let label = "cache=\"by \\\"section\\\"\\\\\""
         for line in [
             "fetchindex_objects{\(store),entity=\"Row\"} 2",
-            "fetchindex_cache_state{\(store),\(label),state=\"current\"} 0",
+            "fetchindex_cache_state{\(store),\(label),state=\"fresh\"} 0",
             "fetchindex_cache_state{\(store),\(label),state=\"behind\"} 1",
             "fetchindex_cache_state{\(store),\(label),state=\"unusable\"} 0",
             "fetchindex_cache_changes_behind{\(store),\(label)} 1", "fetchindex_cache_rows{\(store),\(label)} 3",

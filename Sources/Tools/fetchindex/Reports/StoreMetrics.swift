@@ -1,5 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexEssentials
+internal import FetchIndexInspection
 
 /// The metrics of a store: `info --output prometheus`. Points in time are seconds since 1970, so that ages stay right
 /// in a file that is read later. A store without a state of some kind, such as a followed source, lacks those metrics.
@@ -75,7 +76,7 @@ struct StoreMetrics {
             caches.compactMap { cache in value(cache).map { ([("cache", cache.name)], $0) } }
         }
         let states = caches.flatMap { cache in
-            ["current", "behind", "unusable"].map { state in
+            NamedCache.State.words.map { state in
                 ([("cache", cache.name), ("state", state)], state == cache.state.word ? 1.0 : 0)
             }
         }
@@ -133,15 +134,5 @@ struct StoreMetrics {
         metrics.append(
             "fetchindex_source_report_timestamp_seconds", .gauge, "Time of the follower's last report.",
             each { $0.age.map { Date().timeIntervalSince1970 - $0 } })
-    }
-}
-
-extension NamedCache.State {
-    fileprivate var word: String {
-        switch self {
-        case .current: "current"
-        case .behind: "behind"
-        case .unusable: "unusable"
-        }
     }
 }
