@@ -33,10 +33,7 @@ enum Main {
     }
 
     private static func report(_ error: any Error) -> Int32 {
-        if let failure = error as? Failure {
-            if !failure.sentence.isEmpty { Output.error(failure.sentence) }
-            return 1
-        }
+        if let failure = error as? Failure { return failure.print() }
         switch BrowseTool.exitCode(for: error) {
         case .success:
             print(BrowseTool.fullMessage(for: error))

@@ -76,10 +76,7 @@ enum Main {
     }
 
     private static func report(_ error: any Error) -> Int32 {
-        if let failure = error as? Failure {
-            if !failure.sentence.isEmpty { Output.error(failure.sentence) }
-            return 1
-        }
+        if let failure = error as? Failure { return failure.print() }
         if error is NothingChanged { return 3 }
         if let error = error as? OtherOutcome {
             Output.error("\(error)")
