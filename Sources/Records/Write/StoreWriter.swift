@@ -7,7 +7,22 @@ internal import FetchIndexLMDB
 ///
 /// The changes of objects are also written to the change log, in the same transaction. A migration rewrites records
 /// without logging them.
+///
+///     open -> sealed     seal, and commit before it ends the transaction
+///     sealed -> open     beginNextCommit
+///     sealed -> ended    commit
+///     any -> ended       drop, release, or an error of commit
 package final class StoreWriter: StoreReader {
+    private enum Stage {
+        /// Records may be changed.
+        case open
+        /// The commit has its number, and its changes are in the log. Caches may be changed.
+        case sealed
+        /// The transaction is committed or rolled back, and another writer may begin.
+        case ended
+    }
+
+    private var stage = Stage.ended
     private var transaction: WriteTransaction?
     private var lock: FolderLock?
     var log: LogWriter
@@ -20,7 +35,6 @@ package final class StoreWriter: StoreReader {
     var canAppend = true
     /// Whether so far, each key of `appendUniqueKey` was the greatest key of the unique table.
     var canAppendUniqueKeys = true
-    private var isCounted = false
     /// Whether an entity of the model has derived attributes. It's stored here, because asking an entity would copy the
     /// entity for each record.
     var hasDerivations = false
@@ -36,15 +50,16 @@ package final class StoreWriter: StoreReader {
     /// of them are inserted.
     package var acceptsMissingReferences = false
     private let thread = currentThread()
-    /// The numbers of changes and of bytes of records after which the memory of the transaction is limited next.
+    /// The numbers of changes, and of bytes of long records, after which the memory of the transaction is limited next.
     private var changesLeft: Int
     private var bytesLeft: Int
-    private var isSealed = false
+    /// Whether a commit was sealed that has a number of its own.
     private var hasCommits = false
+    /// Whether the state must be written, because commits or other changes of it were made.
     var isStateChanged = false
-    /// Whether the transaction counts as a commit even if no object changed.
+    /// Whether the current commit counts even if no object changed.
     var commitsWithoutChanges = false
-    /// Whether the transaction rewrites records for another model, or removes an entity: see
+    /// Whether the current commit rewrites records for another model, or removes an entity: see
     /// `StoreReader.lastRewrite`.
     var rewritesRecords = false
 
@@ -64,10 +79,10 @@ package final class StoreWriter: StoreReader {
         log.commit = state.commit + 1
         noteModel()
         store.writerBegan(on: thread)
-        isCounted = true
+        stage = .open
     }
 
-    deinit { if isCounted { store.writerEnded(on: thread) } }
+    deinit { if stage != .ended { store.writerEnded(on: thread) } }
 
     /// Caches the properties of the model that each change of a record needs.
     func noteModel() {
@@ -84,12 +99,12 @@ package final class StoreWriter: StoreReader {
     /// memory that the pages changed so far take. The caller must not use spans of earlier reads. `byteCount` is the
     /// length of the new records.
     func beginChanges(of count: Int = 1, byteCount: Int = 0) throws {
-        precondition(!isSealed, "Records must not be changed after the transaction was sealed.")
+        precondition(stage == .open, "Records must not be changed after the transaction was sealed.")
         try checkThread()
         changesLeft -= count
-        bytesLeft -= byteCount
+        // LMDB counts the pages of a long value as one page, so the bytes of long records are counted here.
+        if byteCount > count << 11 { bytesLeft -= byteCount }
         guard changesLeft <= 0 || bytesLeft <= 0 else { return }
-        // LMDB counts the pages of a long value as one page.
         try transaction?.limitMemory(to: bytesLeft <= 0 ? 0 : store.writeMemory)
         changesLeft = max(1, min(256, store.writeMemory >> 14))
         if bytesLeft <= 0 { bytesLeft = store.writeMemory / 2 }
@@ -143,17 +158,17 @@ package final class StoreWriter: StoreReader {
     private func finish() {
         transaction = nil
         lock = nil
-        if isCounted { store.writerEnded(on: thread) }
-        isCounted = false
+        if stage != .ended { store.writerEnded(on: thread) }
+        stage = .ended
     }
 
     /// Ends the commit's changes of records and writes them to the log, so that caches can catch up to the new commit
     /// in the same transaction. Returns the number of the newest commit.
     @discardableResult
     package func seal() throws -> UInt64 {
-        if isSealed { return state.commit }
+        if stage != .open { return state.commit }
         try completeSymmetricLinks()
-        isSealed = true
+        stage = .sealed
         guard log.hasChanges || commitsWithoutChanges else { return state.commit }
         hasCommits = true
         state.commit += 1
@@ -172,8 +187,9 @@ package final class StoreWriter: StoreReader {
     /// and author, but both are saved together or not at all.
     package func beginNextCommit(author: String) throws {
         try checkThread()
+        precondition(stage != .ended, "A transaction has no commits after its end.")
         try seal()
-        isSealed = false
+        stage = .open
         log = LogWriter(author: author)
         log.commit = state.commit + 1
         firstInserted = [:]
