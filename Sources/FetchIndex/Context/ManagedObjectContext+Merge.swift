@@ -160,25 +160,26 @@ extension ManagedObjectContext {
         }
         if written.hasUpserts { undoStack.removeAll() }
         for (object, record) in written.records {
-            guard let record else {
-                release(object)
-                continue
-            }
-            if object.observers != nil {
-                if let visible = object.currentRecord() {
-                    object.noteChange(from: visible, to: record)
-                } else {
-                    object.noteChangeOfAll()
-                }
-            }
-            object.changes = [:]
-            object.givenSlots = []
-            object.base = record
-            object.isGoneFromStore = false
-            object.status = .saved
-            object.noteChangeOfState()
+            if let record { settle(object, on: record) } else { release(object) }
         }
         for object in removed { release(object) }
+    }
+
+    /// Makes the record that was written the saved one of its object, and tells the object's observers.
+    private func settle(_ object: ManagedObject, on record: [UInt8]) {
+        if object.observers != nil {
+            if let visible = object.currentRecord() {
+                object.noteChange(from: visible, to: record)
+            } else {
+                object.noteChangeOfAll()
+            }
+        }
+        object.changes = [:]
+        object.givenSlots = []
+        object.base = record
+        object.isGoneFromStore = false
+        object.status = .saved
+        object.noteChangeOfState()
     }
 
     /// Updates an object of this context after its stored record has changed.

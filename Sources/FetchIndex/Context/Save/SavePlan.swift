@@ -100,27 +100,8 @@ struct SavePlan {
     /// next. Finally applies delete rules to links that the context hasn't seen.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var progress = Progress()
-        var deleted: [StoreWriter.DeletedObject] = []
-        for (object, action) in actions {
-            if case .delete(let old) = action {
-                if try writer.remove(object.key) != nil {
-                    progress.written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
-                    deleted.append((object.key, try object.withChangedReferences(old)))
-                }
-                progress.written.records.append((object, nil))
-            }
-        }
-        for (object, action) in actions {
-            // Updates may exchange a unique value between objects, so all old values are released first.
-            guard case .update(let new, let old) = action else { continue }
-            if !object.entity.uniqueConstraints.isEmpty {
-                try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
-            }
-            if object.entity.links != nil {
-                try writer.releaseLinks(of: object.key, old.span.bytes, for: new.span.bytes)
-                progress.released.append(object.key)
-            }
-        }
+        let deleted = try delete(&progress, in: writer)
+        try releaseOldValues(&progress, in: writer)
         let new = actions.filter { if case .insert = $0.action { true } else { false } }.map(\.object)
         guard writer.model.hasRelationships else {
             for (object, action) in actions { try update(object, action, &progress, in: writer) }
@@ -139,6 +120,35 @@ struct SavePlan {
         if !deleted.isEmpty { try applyDeleteRules(of: deleted, &progress, in: writer) }
         try completeSymmetricLinks(&progress, in: writer)
         return progress.written
+    }
+
+    /// Deletes the deleted objects, and returns those that the store still had.
+    private func delete(_ progress: inout Progress, in writer: StoreWriter) throws -> [StoreWriter.DeletedObject] {
+        var deleted: [StoreWriter.DeletedObject] = []
+        for (object, action) in actions {
+            guard case .delete(let old) = action else { continue }
+            if try writer.remove(object.key) != nil {
+                progress.written.edits?.append(RecordChange(object: object.key, old: old, new: nil))
+                deleted.append((object.key, try object.withChangedReferences(old)))
+            }
+            progress.written.records.append((object, nil))
+        }
+        return deleted
+    }
+
+    /// Releases all old values of updated objects before any is updated, because updates may exchange a unique value
+    /// between objects.
+    private func releaseOldValues(_ progress: inout Progress, in writer: StoreWriter) throws {
+        for (object, action) in actions {
+            guard case .update(let new, let old) = action else { continue }
+            if !object.entity.uniqueConstraints.isEmpty {
+                try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
+            }
+            if object.entity.links != nil {
+                try writer.releaseLinks(of: object.key, old.span.bytes, for: new.span.bytes)
+                progress.released.append(object.key)
+            }
+        }
     }
 
     func update(
