@@ -34,16 +34,7 @@ extension PersistentContainer {
         try withPublicErrors {
             let path = try url.storePath()
             let pages = try Store.checkPages(at: path)
-            if !pages.isReadable {
-                let advice = "nothing can be repaired while pages are damaged: restore a backup"
-                return StoreRepair(defects: pages.defects, repairs: [], left: pages.defects + [advice])
-            }
-            if pages.mayHaveWrongObjects {
-                let found = try check(at: url, progress: progress)
-                let advice =
-                    "nothing is repaired, because objects on pages with wrong checksums may have wrong numbers: restore a backup, or export the records that are not damaged"
-                return StoreRepair(defects: found, repairs: [], left: found + [advice])
-            }
+            if let refusal = try refusal(to: pages, of: url, progress) { return refusal }
             let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
             var options = Store.Options()
             options.creates = false
@@ -53,24 +44,48 @@ extension PersistentContainer {
             if defects.isEmpty {
                 return StoreRepair(defects: pages.defects, repairs: [], left: try pagesLeft(after: pages, at: path))
             }
-            let writer = try container.store.beginWrite(changesRecords: false)
-            let total = try container.recordCount()
-            var repairs = state + (try CacheDirectory.repairLists(in: writer)) + (try writer.repairBookmarks())
-            repairs += try writer.repair { progress($0, total) }
-            for name in try CacheDirectory.names(in: writer) {
-                if let repair = try container.repairCache(name, in: writer) { repairs.append(repair) }
-            }
-            repairs += try CacheDirectory.removeStrays(in: writer)
-            try writer.seal()
-            repairs += try container.buildMissingIndexes(in: writer)
-            try container.cacheEngine.keepAll(in: writer)
-            try writer.commit()
-            repairs += try container.repairHistories()
+            let repairs = try state + container.repairAll(progress)
             let left = try container.check(progress: progress)
             return StoreRepair(
                 defects: pages.defects + defects, repairs: repairs,
                 left: try pagesLeft(after: pages, at: path) + left)
         }
+    }
+
+    /// The outcome for pages that forbid a repair: they can't be read, or objects on them may have wrong numbers. Nil for
+    /// other pages.
+    private static func refusal(
+        to pages: PageCheck, of url: URL, _ progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws -> StoreRepair? {
+        if !pages.isReadable {
+            let advice = "nothing can be repaired while pages are damaged: restore a backup"
+            return StoreRepair(defects: pages.defects, repairs: [], left: pages.defects + [advice])
+        }
+        if pages.mayHaveWrongObjects {
+            let found = try check(at: url, progress: progress)
+            let advice =
+                "nothing is repaired, because objects on pages with wrong checksums may have wrong numbers: restore a backup, or export the records that are not damaged"
+            return StoreRepair(defects: found, repairs: [], left: found + [advice])
+        }
+        return nil
+    }
+
+    /// Repairs what follows from records, lists and caches, in one transaction, and then the histories of caches. Returns
+    /// what was repaired.
+    private func repairAll(_ progress: (_ done: Int, _ total: Int) -> Void) throws -> [String] {
+        let writer = try store.beginWrite(changesRecords: false)
+        let total = try recordCount()
+        var repairs = try CacheDirectory.repairLists(in: writer) + writer.repairBookmarks()
+        repairs += try writer.repair { progress($0, total) }
+        for name in try CacheDirectory.names(in: writer) {
+            if let repair = try repairCache(name, in: writer) { repairs.append(repair) }
+        }
+        repairs += try CacheDirectory.removeStrays(in: writer)
+        try writer.seal()
+        repairs += try buildMissingIndexes(in: writer)
+        try cacheEngine.keepAll(in: writer)
+        try writer.commit()
+        return repairs + (try repairHistories())
     }
 
     /// The defects of pages that remain after a repair, with advice if only checksums are wrong.
