@@ -57,23 +57,8 @@ package final class RelatedColumn {
         isOrdered =
             model.entity(named: description.destination)?.relationship(named: description.inverse)?.description
             .isOrdered ?? false
-        switch stored.storage {
-        case .reference(let slot, _):
-            guard let reference = entity.links?.reference(at: slot) else { return nil }
-            (kind, self.reference, join) = (.one, reference, nil)
-        case .join(let join, let side):
-            guard let references = model.entities[join].links?.references, key == nil,
-                let near = references.first(where: { $0.slot == side }),
-                let far = references.first(where: { $0.slot != side })
-            else {
-                throw RequestError.wrongType("\(entity.name).\(name) leads to many objects, so a key cannot name them")
-            }
-            (kind, reference, self.join) = (.list, near, (join, far))
-        case .inverse:
-            throw RequestError.wrongType(
-                "\(entity.name).\(name) is the other side of \(description.destination).\(description.inverse ?? ""): "
-                    + "use that relationship instead")
-        }
+        guard let links = try Self.links(of: stored, of: entity, isKeyed: key != nil, in: model) else { return nil }
+        (kind, reference, join) = (links.join == nil ? .one : .list, links.reference, links.join)
         guard let key else {
             (keyType, self.key, attributes) = (nil, nil, [])
             return
@@ -93,6 +78,28 @@ package final class RelatedColumn {
         attributes = constraint.slots.compactMap { slot in
             guard let place = slots.firstIndex(of: slot), place < foreignKey.count else { return nil }
             return (foreignKey[place], entity.type(at: foreignKey[place]))
+        }
+    }
+
+    /// The references that store a relationship. Returns nil if the entity has no reference for it. Throws `RequestError` if
+    /// the other side stores it, and if a key is to name many objects.
+    private static func links(
+        of relationship: StoredRelationship, of entity: Entity, isKeyed: Bool, in model: Model
+    ) throws -> (reference: EntityLinks.Reference, join: (entity: Int, far: EntityLinks.Reference)?)? {
+        let description = relationship.description
+        let title = "\(entity.name).\(description.name)"
+        switch relationship.storage {
+        case .reference(let slot, _): return entity.links?.reference(at: slot).map { ($0, nil) }
+        case .join(let join, let side):
+            guard let references = model.entities[join].links?.references, !isKeyed,
+                let near = references.first(where: { $0.slot == side }),
+                let far = references.first(where: { $0.slot != side })
+            else { throw RequestError.wrongType("\(title) leads to many objects, so a key cannot name them") }
+            return (near, (join, far))
+        case .inverse:
+            throw RequestError.wrongType(
+                "\(title) is the other side of \(description.destination).\(description.inverse ?? ""): "
+                    + "use that relationship instead")
         }
     }
 
