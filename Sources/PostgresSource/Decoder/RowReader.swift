@@ -60,6 +60,33 @@ package struct RowReader {
         }
         let entity = table.entity
         let keySlots = followed.key.map { entity.slot(of: $0) ?? -1 }
+        let (columns, elements, found) = Self.columns(named: names, of: followed, entity)
+        (self.table, title) = (table, "\(followed.schema).\(followed.name)")
+        (self.columns, self.elements) = (columns, elements)
+        var places = found
+        keyColumnPlaces = columnPlaces
+        isWholeRow = followed.wholeRow != nil
+        digestPlaces = followed.wholeRow == nil ? [] : places.compactMap(\.self)
+        let wholeRow = followed.wholeRow.map { [entity.slot(of: $0.digest), entity.slot(of: $0.count)] } ?? []
+        keyParts = table.keySlots.map { slot in
+            keySlots.firstIndex(of: slot).map { .column(columnPlaces[$0]) }
+                ?? (slot == wholeRow.first ? .digest : .sourceName)
+        }
+        // The two values come after the columns' values.
+        for (place, slot) in wholeRow.enumerated() { if let slot { places[slot] = names.count + place } }
+        self.places = places
+        let shard = followed.shard.flatMap { entity.slot(of: $0.attribute) }
+        let foreign = Set(others.columns(of: followed.entity).compactMap { entity.slot(of: $0) })
+        otherSlots = Set(places.indices.filter { places[$0] == nil && $0 != shard && !foreign.contains($0) })
+        form = RowForm(
+            of: entity, columnOfSlot: places, mayUpdate: true, constants: shard.map { [$0: sourceName] } ?? [:])
+    }
+
+    /// The followed columns among the columns with these names: their names and types, and the types of arrays' elements,
+    /// by their index in a row; and their indexes, by the entity's slots.
+    private static func columns(
+        named names: [String], of followed: FollowedSource.Table, _ entity: Entity
+    ) -> (columns: [(name: String, type: ValueType)?], elements: [UInt32?], places: [Int?]) {
         let known = Dictionary(followed.columns.map { ($0.name, $0.element) }) { first, _ in first }
         var elements = [UInt32?](repeating: nil, count: names.count)
         var places = [Int?](repeating: nil, count: entity.slots.count)
@@ -78,24 +105,7 @@ package struct RowReader {
             elements[place] = element
             columns[place] = (name, entity.type(at: slot))
         }
-        (self.table, title) = (table, "\(followed.schema).\(followed.name)")
-        (self.columns, self.elements) = (columns, elements)
-        keyColumnPlaces = columnPlaces
-        isWholeRow = followed.wholeRow != nil
-        digestPlaces = followed.wholeRow == nil ? [] : places.compactMap(\.self)
-        let wholeRow = followed.wholeRow.map { [entity.slot(of: $0.digest), entity.slot(of: $0.count)] } ?? []
-        keyParts = table.keySlots.map { slot in
-            keySlots.firstIndex(of: slot).map { .column(columnPlaces[$0]) }
-                ?? (slot == wholeRow.first ? .digest : .sourceName)
-        }
-        // The two values come after the columns' values.
-        for (place, slot) in wholeRow.enumerated() { if let slot { places[slot] = names.count + place } }
-        self.places = places
-        let shard = followed.shard.flatMap { entity.slot(of: $0.attribute) }
-        let foreign = Set(others.columns(of: followed.entity).compactMap { entity.slot(of: $0) })
-        otherSlots = Set(places.indices.filter { places[$0] == nil && $0 != shard && !foreign.contains($0) })
-        form = RowForm(
-            of: entity, columnOfSlot: places, mayUpdate: true, constants: shard.map { [$0: sourceName] } ?? [:])
+        return (columns, elements, places)
     }
 
     /// The indexes of slots' columns among names, which may be former ones; nil if one is missing.

@@ -70,30 +70,7 @@ struct EntityPlan {
                 "\(title) has no key, so the attribute \(shard.attribute) for the source's name must be in the key")
         }
         if let (owner, other) = others.tables(of: followed.entity).first {
-            guard let shard = other.shard else {
-                throw SourceError(
-                    .usage,
-                    "the source \(owner.name) fills the entity \(followed.entity), which has no attribute for the sources' names",
-                    remedy: .chooseEntity(orDrop: nil))
-            }
-            guard followed.shard == shard else {
-                throw SourceError(
-                    .usage, "the source \(owner.name) fills the entity \(followed.entity), too",
-                    remedy: .nameShard(attribute: shard.attribute, isInKey: shard.isInKey))
-            }
-            guard Set(followed.key) == Set(other.key), followed.wholeRow == other.wholeRow else {
-                throw SourceError(
-                    .usage,
-                    "the source \(owner.name) fills the entity \(followed.entity) by \(other.keyTitle), but the key of \(title) is \(followed.keyTitle)",
-                    remedy: .chooseKey)
-            }
-            if let names = other.otherKeys.first(where: { !table.isUnique($0) }) {
-                throw SourceError(
-                    .refused,
-                    "\(title) has no unique index of \(names.joined(separator: ", ")), but the table of the source \(owner.name) has one: "
-                        + "ALTER TABLE \(table.choice.quoted) ADD UNIQUE (\(names.map(\.quotedName).joined(separator: ", ")))"
-                )
-            }
+            try Self.requireSameWay(table, followed, as: other, of: owner)
             if let index = tables.firstIndex(where: { $0.entity == followed.entity }) {
                 tables[index].otherKeys = other.otherKeys
             }
@@ -104,6 +81,38 @@ struct EntityPlan {
             if slots.count == followed.keyAttributes.count, entity.uniqueConstraint(ofSlots: slots) != nil {
                 shared.insert(followed.entity)
             }
+        }
+    }
+
+    /// Throws `SourceError` unless a table fills its entity as the table of another source does.
+    private static func requireSameWay(
+        _ table: SourceTable, _ followed: FollowedSource.Table, as other: FollowedSource.Table,
+        of owner: FollowedSource
+    ) throws {
+        guard let shard = other.shard else {
+            throw SourceError(
+                .usage,
+                "the source \(owner.name) fills the entity \(followed.entity), which has no attribute for the sources' names",
+                remedy: .chooseEntity(orDrop: nil))
+        }
+        guard followed.shard == shard else {
+            throw SourceError(
+                .usage, "the source \(owner.name) fills the entity \(followed.entity), too",
+                remedy: .nameShard(attribute: shard.attribute, isInKey: shard.isInKey))
+        }
+        let title = table.choice.title
+        guard Set(followed.key) == Set(other.key), followed.wholeRow == other.wholeRow else {
+            throw SourceError(
+                .usage,
+                "the source \(owner.name) fills the entity \(followed.entity) by \(other.keyTitle), but the key of \(title) is \(followed.keyTitle)",
+                remedy: .chooseKey)
+        }
+        if let names = other.otherKeys.first(where: { !table.isUnique($0) }) {
+            throw SourceError(
+                .refused,
+                "\(title) has no unique index of \(names.joined(separator: ", ")), but the table of the source \(owner.name) has one: "
+                    + "ALTER TABLE \(table.choice.quoted) ADD UNIQUE (\(names.map(\.quotedName).joined(separator: ", ")))"
+            )
         }
     }
 
