@@ -166,33 +166,11 @@ final class ObjectReader {
         let stored = schema.places[place]
         guard let entity = model.entity(named: stored.entity) else { return }
         var names = ["Z_PK"]
-        func column(_ name: String?) -> Int? {
-            guard let name else { return nil }
-            names.append(StoreDatabase.quoted(name))
-            return names.count - 1
-        }
-        /// The key to which the related object's column leads, in a relationship that is its own inverse.
-        func back(_ reference: StoreSchema.ReferenceColumn, _ name: String, of entity: Entity, _ table: String) -> Int?
-        {
-            guard let relationship = entity.relationship(named: name)?.description, model.isOwnInverse(relationship),
-                !copy.database.isDamaged
-            else { return nil }
-            let (own, table) = (StoreDatabase.quoted(reference.name), StoreDatabase.quoted(table))
-            names.append("(SELECT other.\(own) FROM \(table) AS other WHERE other.Z_PK = \(table).\(own))")
-            return names.count - 1
-        }
         let attributeReaders = attributes.map { attribute in
-            let column = stored.attributes[attribute.name].map { ($0, column($0.name) ?? 0) }
+            let column = stored.attributes[attribute.name].map { ($0, Self.add($0.name, to: &names)) }
             return (attribute, column)
         }
-        let linkReaders = references.map { name in
-            let reference = stored.references[name]
-            return LinkReader(
-                name: name, destination: reference?.destination ?? "", column: column(reference?.name),
-                back: reference.flatMap { back($0, name, of: entity, stored.table) },
-                order: column(reference?.order), isOneToOne: isOneToOne(name, of: entity),
-                isOptional: entity.relationship(named: name)?.description.isOptional ?? true)
-        }
+        let linkReaders = references.map { linkReader($0, of: entity, stored, &names) }
         let condition = stored.isAlone ? nil : "Z_ENT = \(stored.number)"
         var values: [Value] = []
         var links: [Link?] = []
@@ -241,6 +219,39 @@ final class ObjectReader {
             (self.name, self.destination, self.column, self.back, self.order) = (name, destination, column, back, order)
             (self.isOneToOne, self.isOptional) = (isOneToOne, isOptional)
         }
+    }
+
+    /// Appends the expressions to a query's columns that the reader of a relationship needs.
+    private func linkReader(
+        _ name: String, of entity: Entity, _ stored: StoreSchema.Place, _ names: inout [String]
+    ) -> LinkReader {
+        let reference = stored.references[name]
+        let column = (reference?.name).map { Self.add($0, to: &names) }
+        let back = reference.flatMap { addBack($0, name, of: entity, stored.table, to: &names) }
+        let order = (reference?.order).map { Self.add($0, to: &names) }
+        return LinkReader(
+            name: name, destination: reference?.destination ?? "", column: column, back: back, order: order,
+            isOneToOne: isOneToOne(name, of: entity),
+            isOptional: entity.relationship(named: name)?.description.isOptional ?? true)
+    }
+
+    /// Appends a column to a query's columns, and returns its index.
+    private static func add(_ column: String, to names: inout [String]) -> Int {
+        names.append(StoreDatabase.quoted(column))
+        return names.count - 1
+    }
+
+    /// Appends the key to which the related object's column leads, in a relationship that is its own inverse.
+    private func addBack(
+        _ reference: StoreSchema.ReferenceColumn, _ name: String, of entity: Entity, _ table: String,
+        to names: inout [String]
+    ) -> Int? {
+        guard let relationship = entity.relationship(named: name)?.description, model.isOwnInverse(relationship),
+            !copy.database.isDamaged
+        else { return nil }
+        let (own, table) = (StoreDatabase.quoted(reference.name), StoreDatabase.quoted(table))
+        names.append("(SELECT other.\(own) FROM \(table) AS other WHERE other.Z_PK = \(table).\(own))")
+        return names.count - 1
     }
 
     private func isOneToOne(_ relationship: String, of entity: Entity) -> Bool {
