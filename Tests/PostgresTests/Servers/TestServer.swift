@@ -69,17 +69,14 @@ final class TestServer {
     }
 
     func start() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
         let end = Date() + 60
         // After a crash, processes that have not ended yet may keep a new server from starting.
         repeat {
             let process = try Child(
                 "/usr/bin/env",
                 [
-                    "LANGUAGE=\(language)", root.appendingPathComponent("Scripts/postgres-server").path, folder,
-                    "\(port)",
-                    "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
+                    "LANGUAGE=\(language)", Repository.root.appendingPathComponent("Scripts/postgres-server").path,
+                    folder, "\(port)", "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
                     "max_wal_senders=60",
                 ] + settings, errors: "/dev/null")
             self.process = process
