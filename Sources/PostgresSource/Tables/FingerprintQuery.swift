@@ -21,25 +21,7 @@ extension Follower {
         guard let stored = try container.model().entity(named: entity) else {
             throw SourceError(.usage, "the store has no entity \(entity)")
         }
-        if table.wholeRow != nil {
-            throw SourceError(
-                .usage, "\(table.title) has no key, so its fingerprint cannot be compared with the store's")
-        }
-        let missing = stored.attributes.filter { attribute in
-            attribute.name != table.shard?.attribute && !table.columns.contains { $0.name == attribute.name }
-        }
-        if let attribute = missing.first {
-            throw SourceError(
-                .usage,
-                "the attribute \(attribute.name) of \(entity) has no column in \(table.title), so the two cannot be equal"
-            )
-        }
-        if let column = table.columns.first(where: { $0.element != nil }) {
-            throw SourceError(
-                .usage,
-                "the column \(column.name) of \(table.title) has arrays, which the store has as JSON, so the two cannot be compared"
-            )
-        }
+        try requireComparable(table, stored)
         let group = try column.map { name in
             guard let attribute = stored.attributes.first(where: { $0.name == name }) else {
                 throw SourceError(.usage, "the entity \(entity) has no attribute \"\(name)\"")
@@ -49,9 +31,33 @@ extension Follower {
         return query(table, stored, group, named: source.name)
     }
 
+    /// Throws `SourceError` if the fingerprints of a table and of its entity can't be equal.
+    private static func requireComparable(_ table: FollowedSource.Table, _ entity: Entity) throws {
+        if table.wholeRow != nil {
+            throw SourceError(
+                .usage, "\(table.title) has no key, so its fingerprint cannot be compared with the store's")
+        }
+        let missing = entity.attributes.filter { attribute in
+            attribute.name != table.shard?.attribute && !table.columns.contains { $0.name == attribute.name }
+        }
+        if let attribute = missing.first {
+            throw SourceError(
+                .usage,
+                "the attribute \(attribute.name) of \(entity.name) has no column in \(table.title), so the two cannot be equal"
+            )
+        }
+        if let column = table.columns.first(where: { $0.element != nil }) {
+            throw SourceError(
+                .usage,
+                "the column \(column.name) of \(table.title) has arrays, which the store has as JSON, so the two cannot be compared"
+            )
+        }
+    }
+
     private static func query(
         _ table: FollowedSource.Table, _ entity: Entity, _ group: String?, named name: String
     ) -> String {
+        // One long statement: texts, their digests, the digests' sums, and the sums' carries.
         let attributes = entity.attributes.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let texts = attributes.enumerated().map { number, attribute in
             (attribute.name == table.shard?.attribute ? "\(name.quotedText)::text" : text(of: attribute))

@@ -65,23 +65,7 @@ extension SourceTable {
             throw SourceError(.refused, "\(title) has no primary key", remedy: .chooseKey)
         }
         let list = names.joined(separator: ", ")
-        let key = try names.map { name in
-            guard let column = columns.first(where: { $0.name == name }) else {
-                throw SourceError(.usage, "\(title) has no column \(name)")
-            }
-            guard column.hasOwnOrder else {
-                throw SourceError(
-                    .refused,
-                    "\(name) cannot be in the key of \(title): values of the type \(column.typeName) may be compared by an "
-                        + "extension's rules")
-            }
-            if column.isArray, !choice.asText.contains(name) {
-                throw SourceError(
-                    .refused, "\(name) cannot be in the key of \(title), because it has arrays",
-                    remedy: .storeAsText(column: name))
-            }
-            return column
-        }
+        let key = try names.map { try keyColumn($0, choice, columns) }
         guard !names.isEmpty, Set(names).count == names.count else {
             throw SourceError(.usage, "\(list.isEmpty ? "no column" : list) cannot be the key of \(title)")
         }
@@ -95,6 +79,25 @@ extension SourceTable {
             .refused,
             "\(list) cannot be the key of \(title): it needs to be NOT NULL and to have a unique index that is not deferrable: "
                 + "ALTER TABLE \(choice.quoted) \(missing)")
+    }
+
+    private static func keyColumn(_ name: String, _ choice: TableChoice, _ columns: [Column]) throws -> Column {
+        let title = choice.title
+        guard let column = columns.first(where: { $0.name == name }) else {
+            throw SourceError(.usage, "\(title) has no column \(name)")
+        }
+        guard column.hasOwnOrder else {
+            throw SourceError(
+                .refused,
+                "\(name) cannot be in the key of \(title): values of the type \(column.typeName) may be compared by an "
+                    + "extension's rules")
+        }
+        if column.isArray, !choice.asText.contains(name) {
+            throw SourceError(
+                .refused, "\(name) cannot be in the key of \(title), because it has arrays",
+                remedy: .storeAsText(column: name))
+        }
+        return column
     }
 
     /// Checks that the source's log has what identifies the rows that are deleted or whose key changes.

@@ -79,6 +79,7 @@ struct SourceTable {
     private static let vectors = ["22", "30"]
 
     private static func columns(ofTable number: String, _ connection: Connection) throws -> [Column] {
+        // One long statement, and its result.
         try connection.execute(
             """
             WITH RECURSIVE base(type, below) AS (
