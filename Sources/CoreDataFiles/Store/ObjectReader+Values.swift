@@ -9,6 +9,7 @@ extension ObjectReader {
         _ row: StoreDatabase.Row, _ index: Int, _ column: StoreSchema.AttributeColumn, _ attribute: String,
         of object: Object
     ) throws -> Value {
+        // A case for each pair of an attribute's type and a kind of stored value.
         let kind = row.kind(index)
         if kind == .null { return .null }
         let title = { "\(self.name(of: object)).\(attribute)" }
@@ -28,36 +29,41 @@ extension ObjectReader {
             return .date(Date(timeIntervalSinceReferenceDate: row.double(index)))
         case (.decimal, .integer): return row.integer(index).map { .decimal(Decimal($0)) } ?? .null
         case (.decimal, .real): return Value("\(row.double(index))", as: .decimal).flatMap(storable) ?? misfit()
-        case (.decimal, .text):
-            if row.text(index) == "NaN" {
-                note(.leftOut, "decimals that are not a number, which become null", title())
-                return .null
-            }
-            return row.text(index).flatMap { Value($0, as: .decimal) }.flatMap(storable) ?? misfit()
+        case (.decimal, .text) where row.text(index) == "NaN":
+            note(.leftOut, "decimals that are not a number, which become null", title())
+            return .null
+        case (.decimal, .text): return row.text(index).flatMap { Value($0, as: .decimal) }.flatMap(storable) ?? misfit()
         case (.string, .bytes) where column.isDecoded, (.string, .text) where column.isDecoded:
-            if let text = row.bytes(index).flatMap(ArchivedValue.text) { return .string(text) }
-            undecodable.insert(Declared(entity: schema.places[object.place].entity, property: attribute))
-            // The objects are read again then.
-            return .string("")
+            return decoded(row.bytes(index), attribute, of: object)
         case (.string, .text):
             guard let (text, isValid) = row.validText(index) else { return .null }
             if !isValid { note(.changed, "texts that are not UTF-8, whose wrong bytes are replaced", title()) }
             return .string(text)
-        case (.url, .text):
-            guard let text = row.text(index), URL(string: text, encodingInvalidCharacters: false) != nil else {
-                return misfit()
-            }
-            return Value(text, as: .url) ?? misfit()
+        case (.url, .text): return row.text(index).flatMap(Self.url) ?? misfit()
         case (.uuid, .text): return row.text(index).flatMap { Value($0, as: .uuid) } ?? misfit()
-        case (.uuid, .bytes):
-            guard let bytes = row.bytes(index), bytes.count == 16 else { return misfit() }
-            return .uuid(bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
+        case (.uuid, .bytes): return row.bytes(index).flatMap(Self.uuid) ?? misfit()
         case (.data, .text), (.data, .bytes):
             guard let bytes = row.bytes(index) else { return misfit() }
             if column.isExternal { return try large(bytes, title) }
             return .data(Data(column.mayBeJSON && !notes ? JSONSorter.sorted(bytes) ?? bytes : bytes))
         default: return misfit()
         }
+    }
+
+    /// The text of an archived value. If it can't be decoded, notes that, and the objects are read again.
+    private func decoded(_ bytes: [UInt8]?, _ attribute: String, of object: Object) -> Value {
+        if let text = bytes.flatMap(ArchivedValue.text) { return .string(text) }
+        undecodable.insert(Declared(entity: schema.places[object.place].entity, property: attribute))
+        return .string("")
+    }
+
+    private static func url(_ text: String) -> Value? {
+        URL(string: text, encodingInvalidCharacters: false) == nil ? nil : Value(text, as: .url)
+    }
+
+    private static func uuid(_ bytes: [UInt8]) -> Value? {
+        guard bytes.count == 16 else { return nil }
+        return .uuid(bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
     }
 
     private func storable(_ value: Value) -> Value? { value.isUnstorable ? nil : value }
