@@ -101,11 +101,19 @@ package struct SwiftClasses {
         for relationship in entity.relationships where superentity?.relationship(named: relationship.name) == nil {
             lines.append("    " + declaration(of: relationship, of: entity))
         }
+        let overrides = overrides(of: entity, superentity, indexes)
+        if !overrides.isEmpty && lines.count > 1 { lines.append("") }
+        lines += overrides.map { "    override class var \($0) { \($1) }" }
+        return lines + ["}"]
+    }
+
+    /// The class properties that differ from those of the superclass, with their types, and the bodies of their getters.
+    private func overrides(of entity: Entity, _ superentity: Entity?, _ indexes: [Index]) -> [(String, String)] {
         var overrides: [(String, String)] = []
         if classNames[entity.name] != entity.name {
             overrides.append(("entityName: String", Self.literal(entity.name)))
         }
-        if entity.isAbstract { overrides.append(("isAbstract: Bool", "self == \(name).self")) }
+        if entity.isAbstract { overrides.append(("isAbstract: Bool", "self == \(className(entity.name)).self")) }
         let unique = entity.uniqueAttributes.filter { !(superentity?.uniqueAttributes.contains($0) ?? false) }
         if !unique.isEmpty {
             let lists = unique.map { "[" + $0.map(Self.literal).joined(separator: ", ") + "]" }
@@ -124,9 +132,7 @@ package struct SwiftClasses {
             }
             overrides.append(("indexes: [Index]", "[\(texts.joined(separator: ", "))]"))
         }
-        if !overrides.isEmpty && lines.count > 1 { lines.append("") }
-        lines += overrides.map { "    override class var \($0) { \($1) }" }
-        return lines + ["}"]
+        return overrides
     }
 
     // MARK: Properties

@@ -43,16 +43,18 @@ struct HTTPRequest {
         isLast = connection.contains("close")
         let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = String(target[0])
-        let items = target.count > 1 ? target[1].split(separator: "&") : []
-        query = Dictionary(
-            items.compactMap { item in
-                let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                guard parts.count == 2, let name = String(parts[0]).removingPercentEncoding,
-                    let value = String(parts[1]).removingPercentEncoding
-                else { return nil }
-                return (name, value)
-            }
-        ) { first, _ in first }
+        query = Self.query(target.count > 1 ? target[1] : "")
+    }
+
+    private static func query(_ text: Substring) -> [String: String] {
+        let items = text.split(separator: "&").compactMap { item -> (String, String)? in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = String(parts[0]).removingPercentEncoding,
+                let value = String(parts[1]).removingPercentEncoding
+            else { return nil }
+            return (name, value)
+        }
+        return Dictionary(items) { first, _ in first }
     }
 }
 
