@@ -16,8 +16,13 @@ package struct CatalogueImport {
         /// is empty.
         package var insertedRelatedCount: Int?
         package var bad = BadRows()
+        /// Whether the model got an entity, attributes or relationships.
+        package var changedModel = false
         /// The store's newest commit.
         package var commit: UInt64 = 0
+
+        /// Whether neither an object, a related object nor the model has changed.
+        package var isUnchanged: Bool { counts.changed + (insertedRelatedCount ?? 0) == 0 && !changedModel }
     }
 
     /// Makes the closure that gets a preview of the import before its commit, and may refuse it by an error; nil if
@@ -53,7 +58,8 @@ package struct CatalogueImport {
         let container = try open(&request)
         let keyed = try keyed(request, by: primaryKey, in: container)
         let review = try review(container)
-        let isNew = try container.model().entity(named: request.entity) == nil
+        let model = try container.model()
+        let isNew = model.entity(named: request.entity) == nil
         try EntityPreparation(keyed, container, file).prepare()
         file.endSampling()
         var outcome: Outcome
@@ -62,6 +68,7 @@ package struct CatalogueImport {
             if isNew && review != nil { _ = try? container.dropEmptyEntity(named: request.entity) }
             throw error
         }
+        outcome.changedModel = try container.model() != model
         outcome.commit = try container.newestCommit()
         return outcome
     }
@@ -109,7 +116,8 @@ package struct CatalogueImport {
         } catch StoreError.missing {
             throw empty  // The empty file's error is more helpful.
         }
-        let stored = try container.model().entity(named: request.entity)
+        let model = try container.model()
+        let stored = model.entity(named: request.entity)
         if stored == nil && types.isEmpty { throw empty }
         if let key = request.key, !types.named.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
             throw stored?.unknownAttribute(key) ?? request.unknownColumn(key, types.named.map(\.name))
@@ -118,6 +126,7 @@ package struct CatalogueImport {
         request.relations = []
         if !request.isDryRun { try EntityPreparation(request, container, nil).prepare() }
         var outcome = Outcome()
+        outcome.changedModel = try container.model() != model
         outcome.commit = try container.newestCommit()
         return outcome
     }

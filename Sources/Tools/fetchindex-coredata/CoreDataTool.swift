@@ -29,7 +29,7 @@ struct ModelCommand: ParsableCommand {
     }
 }
 
-/// Exit codes: 0 done, 2 wrong usage, 1 other errors.
+/// Exit codes: 0 done, 2 wrong usage, 3 nothing changed, with `--if-changed`, 1 other errors.
 @main
 enum Main {
     static func main() {
@@ -46,6 +46,7 @@ enum Main {
     }
 
     private static func report(_ error: any Error) -> Int32 {
+        if error is NothingChanged { return 3 }
         switch CoreDataTool.exitCode(for: error) {
         case .success:
             print(CoreDataTool.fullMessage(for: error))

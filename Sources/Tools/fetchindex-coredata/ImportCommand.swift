@@ -22,6 +22,7 @@ struct ImportCommand: ParsableCommand {
     @Flag var decode = false
     @Flag var readAll = false
     @Flag var json = false
+    @Flag var ifChanged = false
 
     func run() throws {
         let start = ContinuousClock.now
@@ -52,9 +53,13 @@ struct ImportCommand: ParsableCommand {
             outcome = try PersistentContainer(storeAt: store, creates: true).importCoreDataStore(source)
         }
         let report = Report(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1))
-        if json { return try Output.jsonLine(report) }
-        for difference in outcome.differences { Output.error("\(difference)") }
-        Output.line(report.sentence)
+        if json {
+            try Output.jsonLine(report)
+        } else {
+            for difference in outcome.differences { Output.error("\(difference)") }
+            Output.line(report.sentence)
+        }
+        if ifChanged, outcome.counts.changed + outcome.links.changed == 0 { throw NothingChanged() }
     }
 
     private func printPlan(_ source: CoreDataStore) throws {
@@ -70,6 +75,9 @@ struct ImportCommand: ParsableCommand {
         try source.requireWhole()
     }
 }
+
+/// Thrown if nothing has changed and `--if-changed` is given.
+struct NothingChanged: Error {}
 
 /// A difference in JSON.
 private struct Told: Encodable {

@@ -41,6 +41,8 @@ import Testing
         let objects = later["objects"] as? [String: Any]
         #expect(objects?["inserted"] as? Int ?? 0 > 0 && objects?["deleted"] as? Int ?? 0 > 0, "\(later.output)")
         #expect((later["differences"] as? [[String: Any]])?.first?["kind"] as? String == "changed")
+        #expect(try tool.run("import", tool.store, try copy("Shop2"), "--if-changed").status == 3)
+        #expect(try tool.run("import", tool.store, try copy("Shop2"), "--if-changed", "--plan").status == 2)
         let changes = try tool.run("changes", tool.store, "--cache", "shelves")
         #expect(changes.output.hasPrefix("caughtUp"), "\(changes.output) \(changes.error)")
         #expect(try tool.run("check", tool.store).status == 0)

@@ -52,6 +52,7 @@ struct ApplyCommand: ParsableCommand {
     var deletes: String?
     @Flag(help: "Skip updates and deletions of missing objects.") var ignoreMissing = false
     @Flag(help: "Skip insertions of objects whose key another object has.") var ignorePresent = false
+    @Flag(help: "Exit with code 3 if nothing has changed, or in a dry run, would change.") var ifChanged = false
     @OptionGroup var lists: ListsOption
     @Option(
         name: .customLong("cache"), help: "The cache of the order whose changes are printed; several for a dry run.")
@@ -163,6 +164,7 @@ struct ApplyCommand: ParsableCommand {
         }
         try printSummary(writer.counts, transactions, ignored: ignored)
         try review?.end()
+        if ifChanged, writer.counts.changed == 0 { throw NothingChanged() }
     }
 
     /// Returns the printer of the changes in a cache's order.

@@ -100,6 +100,7 @@ struct ImportCommand: ParsableCommand {
         name: .customLong("cache"),
         help: "In a dry run, a cache of an order whose changes are printed; may be repeated.")
     var cacheNames: [String] = []
+    @Flag(help: "Exit with code 3 if nothing has changed, or in a dry run, would change.") var ifChanged = false
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
@@ -127,6 +128,9 @@ struct ImportCommand: ParsableCommand {
                 throw ValidationError(
                     "A store of Core Data is imported with its own model: of the options of other files, only --entity, --replace-limit and --output are for it; --plan writes nothing."
                 )
+            }
+            if ifChanged && coreData.plan {
+                throw ValidationError("--plan doesn't compare objects: --if-changed cannot be used with it.")
             }
             return
         }
@@ -181,7 +185,8 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         if let coreDataStore {
             try coreData.run(
-                store.store, coreDataStore, entities: entities, replaceLimit: replaceLimit, isJSON: output.isJSON)
+                store.store, coreDataStore, entities: entities, replaceLimit: replaceLimit, isJSON: output.isJSON,
+                ifChanged: ifChanged)
         }
         // Each file is open while its rows are read.
         Descriptors.raiseLimit()
@@ -206,6 +211,7 @@ struct ImportCommand: ParsableCommand {
         if review?.isBroken != true { try keep(delta) }
         try printReport(ImportReport(outcome, milliseconds: (ContinuousClock.now - start) / .milliseconds(1)))
         try review?.end()
+        if ifChanged, outcome.isUnchanged { throw NothingChanged() }
     }
 
     /// Gives a delta its name.

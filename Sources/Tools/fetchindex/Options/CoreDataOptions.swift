@@ -58,11 +58,13 @@ struct CoreDataOptions: ParsableArguments {
     }
 
     /// Replaces this process by the program that imports stores of Core Data.
-    func run(_ store: String, _ file: String, entities: [String], replaceLimit: Int, isJSON: Bool) throws -> Never {
+    func run(
+        _ store: String, _ file: String, entities: [String], replaceLimit: Int, isJSON: Bool, ifChanged: Bool
+    ) throws -> Never {
         var arguments = ["import"] + (model.map { ["--model=\($0)"] } ?? [])
         arguments += entities.map { "--entity=\($0)" } + without.map { "--without=\($0)" }
         arguments += ["--replace-limit=\(replaceLimit)"]
-        arguments += (flags + [("json", isJSON)]).filter(\.isOn).map { "--" + $0.name }
+        arguments += (flags + [("json", isJSON), ("if-changed", ifChanged)]).filter(\.isOn).map { "--" + $0.name }
         try CompanionProgram(name: "fetchindex-coredata", purpose: "the program that reads files of Core Data").run(
             arguments + ["--", store, file])
     }
