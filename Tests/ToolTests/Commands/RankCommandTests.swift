@@ -62,6 +62,25 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--cache", "all", "--percentile", "101").status == 2)
     }
 
+    @Test func aDoubleMayBeInfiniteOrNotANumber() throws {
+        let store = tool.folder.path + "/doubles"
+        let file = try tool.file("doubles.csv", "d\n-inf\n-1.5\n2.5\ninf\nnan\n")
+        let imported = try tool.run(
+            "import", store, file, "--entity", "Row", "--key", "d", "--types", "d:double")
+        #expect(imported.status == 0, "\(imported.error)")
+        #expect(try tool.run("fetch", store, "--sort", "d", "--cache", "c").status == 0)
+        for (place, text) in ["-inf", "-1.5", "2.5", "inf", "nan"].enumerated() {
+            let value = try tool.run("rank", store, "--cache", "c", "--value", text)
+            #expect(value.output.hasPrefix("\(place) of 5 rows come before it, 1 has"), "\(text): \(value.error)")
+            let key = try tool.run("rank", store, "--cache", "c", "--key=\(text)")
+            #expect(key.output == "\(place) of 5 rows come before it\n", "\(text): \(key.error)")
+        }
+        for text in ["infinity", "Inf", "NaN", "x"] {
+            #expect(try tool.run("rank", store, "--cache", "c", "--value", text).status == 2)
+        }
+        #expect(try tool.run("rank", tool.store, "--cache", "all", "--value", "inf").status == 2, "an integer")
+    }
+
     @Test func aRankSaysHowManyStandBefore() throws {
         func rank(_ arguments: String...) throws -> Tool.Result {
             try tool.run(["rank", tool.store, "--cache"] + arguments)

@@ -71,15 +71,20 @@ struct RankCommand: ParsableCommand {
             throw known.unknownAttribute(name)
         }
         guard attribute.isUnique else { throw ValidationError("\(entity).\(name) is not unique.") }
-        guard let value = Value(key, as: attribute.type) else {
-            throw ValidationError("--key: \"\(key.visible)\" is not \(attribute.type.nameWithArticle).")
-        }
-        let request = FetchRequest<ManagedObject>(
-            entityName: entity, predicate: try FetchPredicate(format: "%K == %@", argumentArray: [name, value]))
-        guard let object = try container.newContext().fetch(request).first else {
+        let value = try Self.value(key, as: attribute.type, of: "--key")
+        guard let object = try container.newContext().object(of: entity, where: name, is: value) else {
             throw Failure("there is no \(entity) with \(name) \"\(key.visible)\"")
         }
         return object.objectID
+    }
+
+    /// Parses the value of an option; a double may be inf, -inf or nan.
+    private static func value(_ text: String, as type: ValueType, of option: String) throws -> Value {
+        let special: Value? = type == .double ? Value(exactly: text, as: type) : nil
+        guard let value = Value(text, as: type) ?? special else {
+            throw ValidationError("\(option): \"\(text.visible)\" is not \(type.nameWithArticle).")
+        }
+        return value
     }
 
     private func printRank(ofObject object: ObjectID, _ order: FetchedOrder, _ definition: OrderDefinition) throws {
@@ -112,9 +117,7 @@ struct RankCommand: ParsableCommand {
             throw ValidationError("The order is sorted within its sections: pass --in-section.")
         }
         guard let type = try order.typeOfFirstSortKey() else { throw ValidationError("The order has no sort key.") }
-        guard let value = Value(text, as: type) else {
-            throw ValidationError("--value: \"\(text.visible)\" is not \(type.nameWithArticle).")
-        }
+        let value = try Self.value(text, as: type, of: "--value")
         let count = try order.sectionCount == 0 ? 0 : order.section(at: index ?? 0).count
         let rank = try order.sectionCount == 0 ? 0..<0 : order.rank(of: value, inSection: index)
         if output.isJSON {
