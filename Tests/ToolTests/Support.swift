@@ -81,6 +81,16 @@ struct Tool {
 }
 
 extension Tool {
+    /// The bytes of all files of the store, by name. LMDB's table of readers is left out, because each reader writes it.
+    func storeFiles() throws -> [String: Data] {
+        let files = FileManager.default
+        var found: [String: Data] = [:]
+        for name in try files.subpathsOfDirectory(atPath: store) where name != "lock.mdb" {
+            found[name] = files.contents(atPath: store + "/" + name)
+        }
+        return found
+    }
+
     /// Imports a file into the entity E, and returns the types of its attributes after the import.
     func importedTypes(_ arguments: String...) throws -> String {
         let result = try run(["import", store] + arguments + ["--entity", "E"])

@@ -27,7 +27,7 @@ import Testing
             """)
     }
 
-    private func data() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb")) }
+    private func data() throws -> [String: Data] { try tool.storeFiles() }
 
     @Test func nothingIsChanged() throws {
         let before = try data()
