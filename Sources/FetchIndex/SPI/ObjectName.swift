@@ -9,13 +9,14 @@ package import FetchIndexValues
 /// For printed changes, which name objects in another process or after their deletion. Users look up the ids of a change
 /// in a context, and have ``PersistentContainer/forEachChange(ofEntity:since:until:_:)`` for old values.
 package struct ObjectName {
+    package let entity: Entity
     /// The value of the entity's first unique attribute; nil if the entity has no unique attribute.
     package var key: Value?
-    /// The values before the change, by attribute; nil for a new object, or if the log is too short. If values weren't
+    /// The values before the change, in the order of the entity's attributes; nil for a new object, or if the log is too short. If values weren't
     /// asked for, only deleted objects have them.
-    package var oldValues: [String: Value]?
-    /// The values after the change, by attribute; nil for a deleted object, or if values weren't asked for.
-    package var newValues: [String: Value]?
+    package var oldValues: [Value]?
+    /// The values after the change, likewise; nil for a deleted object, or if values weren't asked for.
+    package var newValues: [Value]?
 }
 
 /// Finds the descriptions of changed objects between two states of the store. Where the objects' former records are in the log
@@ -60,8 +61,8 @@ package final class ObjectNames {
         let entity = entities[id.key.entity]
         var name: ObjectName?
         try withRecord(id.key) { record in
-            name = ObjectName(key: try entity.key(of: record))
-            if withValues { name?.newValues = try entity.namedValues(of: record) }
+            name = ObjectName(entity: entity, key: try entity.key(of: record))
+            if withValues { name?.newValues = try entity.values(of: record) }
         }
         if name != nil && !withValues { return name }
         if !isLogTooShort, let values = name?.newValues { name?.oldValues = values }
@@ -72,8 +73,8 @@ package final class ObjectNames {
             return name
         }
         _ = try past.withRecord(of: id.key.number) { old in
-            if name == nil { name = ObjectName(key: try entity.key(of: old)) }
-            name?.oldValues = try entity.namedValues(of: old)
+            if name == nil { name = ObjectName(entity: entity, key: try entity.key(of: old)) }
+            name?.oldValues = try entity.values(of: old)
         }
         return name
     }
@@ -137,9 +138,5 @@ extension Entity {
     fileprivate func key(of record: RawSpan) throws -> Value? {
         guard let index = attributes.firstIndex(where: \.isUnique) else { return nil }
         return try RecordView(record, of: self).value(at: attributeSlots[index], as: attributes[index].type)
-    }
-
-    fileprivate func namedValues(of record: RawSpan) throws -> [String: Value] {
-        Dictionary(zip(attributes.map(\.name), try values(of: record))) { first, _ in first }
     }
 }

@@ -101,15 +101,14 @@ package struct ChangeDocument: Codable, Sendable {
         (groups.first { $0.kind == kind.participle }?.count ?? 0) < most
     }
 
-    /// Adds a changed row. The columns are in the order in which they are shown. Nil values mean that the row doesn't
-    /// exist then; a row that exists before and after shows only the cells that changed.
+    /// Adds a changed row, with values in the order of the columns. Nil values mean that the row doesn't exist then; a
+    /// row that exists before and after shows only the cells that changed.
     package mutating func add(
-        _ kind: ChangeKind, name: String, place: String, columns: [String], old: [String: Value]?,
-        new: [String: Value]?
+        _ kind: ChangeKind, name: String, place: String, columns: [String], old: [Value]?, new: [Value]?
     ) {
         let index = count(kind)
-        let cells = columns.compactMap { column -> Cell? in
-            let (before, after) = (old?[column] ?? .null, new?[column] ?? .null)
+        let cells = columns.enumerated().compactMap { index, column -> Cell? in
+            let (before, after) = (old?[index] ?? .null, new?[index] ?? .null)
             if before == after { return nil }
             return Cell(
                 column: column.visible, old: old.map { _ in Self.text(before) }, new: new.map { _ in Self.text(after) })

@@ -207,7 +207,7 @@ struct ChangesCommand: ParsableCommand {
             var document = ChangeDocument(
                 title: cacheName.visible, subtitle: "\(span)commit \(Numbers.grouped(Int(clamping: order.commit)))",
                 most: limit)
-            try document.add(change, order, definition, since: first, in: container)
+            try document.add(change, order, definition, since: first)
             try document.print(as: output)
         }
         return true
@@ -217,44 +217,5 @@ struct ChangesCommand: ParsableCommand {
         if output == .json { return try report.printJSON() }
         if report.isKnown { Output.line(report.outcome.sentence) }
         try report.printLines()
-    }
-}
-
-extension ChangeReport {
-    private static let columns = [
-        "kind", "id", "key", "entity", "fromSection", "fromRow", "toSection", "toRow", "old",
-        "new", "fromSectionName", "toSectionName",
-    ]
-
-    /// Prints a line for each changed row, in CSV and TSV below a header.
-    fileprivate func printRows(as format: CatalogueFormat) throws {
-        if format == .jsonl {
-            return try forEachPiece { rows in for row in rows { try Output.jsonLine(row) } }
-        }
-        do {
-            var writer = try CatalogueWriter(format, columns: Self.columns)
-            try forEachPiece { rows in
-                for row in rows { try Self.write(row, to: &writer) }
-                try writer.writeOutPiece()
-            }
-            Output.bytes(writer.bytes)
-        } catch let error as CatalogueWriter.Unwritable {
-            throw Failure("\(Self.columns[error.column]): \(error.reason); the output is incomplete")
-        }
-    }
-
-    private static func write(_ row: RowEvent, to writer: inout CatalogueWriter) throws {
-        try writer.append(.string(row.kind))
-        try writer.append(.integer(Int64(row.id)))
-        try writer.append(row.key.map { .string($0.text) } ?? .null)
-        try writer.append(row.entity.map { .string($0) } ?? .null)
-        for place in [row.from?.first, row.from?.last, row.to?.first, row.to?.last] {
-            try writer.append(place.map { .integer(Int64($0)) } ?? .null)
-        }
-        for values in [row.old, row.new] {
-            try writer.append(try values.map { .string(try Output.json($0)) } ?? .null)
-        }
-        for name in [row.fromSectionName, row.toSectionName] { try writer.append(name?.value ?? .null) }
-        try writer.endRow()
     }
 }

@@ -194,7 +194,7 @@ struct DiffCommand: ParsableCommand {
             bar.finish()
             if output.isReport {
                 var document = ChangeDocument(title: title, subtitle: subtitle, most: limit)
-                try document.add(change, order, definition, since: first, in: container)
+                try document.add(change, order, definition, since: first)
                 try document.print(as: output)
                 return change.isEmpty
             }

@@ -7,13 +7,11 @@ extension ChangeDocument {
     /// Adds the change of an order, and its first rows of each kind. `order` is the order after the change, and `first`
     /// the commit before it; nil means the commit that the cache had.
     mutating func add(
-        _ change: ResultsChange, _ order: FetchedOrder, _ definition: OrderDefinition, since first: UInt64?,
-        in container: PersistentContainer
+        _ change: ResultsChange, _ order: FetchedOrder, _ definition: OrderDefinition, since first: UInt64?
     ) throws {
         let titles = SectionTitles(definition.sectionKey, order)
         let hasSections = definition.sectionKey != nil
         add(try order.summary(of: change), hasSections ? titles : nil)
-        let model = try container.model()
         let names = try order.names(since: first, withValues: true)
         let sections = hasSections ? ChangedSections(change, order, titles) : nil
         for event in change.rows {
@@ -31,7 +29,7 @@ extension ChangeDocument {
             add(
                 event.kind, name: name?.key?.shownText ?? "#\(event.id.number)",
                 place: place.joined(separator: " → "),
-                columns: model.entity(named: event.id.entityName)?.attributes.map(\.name) ?? [],
+                columns: name?.entity.attributes.map(\.name) ?? [],
                 old: event.kind == .insert ? nil : name?.oldValues, new: event.kind == .delete ? nil : name?.newValues)
         }
     }
@@ -46,8 +44,7 @@ extension ChangeDocument {
         guard wants(change.kind) else { return leaveOut(change.kind) }
         add(
             change.kind, name: change.key?.shownText ?? "#\(change.objectID.number)", place: "",
-            columns: change.entity.attributes.map(\.name), old: change.named(change.oldValues),
-            new: change.named(change.newValues))
+            columns: change.entity.attributes.map(\.name), old: change.oldValues, new: change.newValues)
     }
 
     /// Writes the document to standard output as HTML or Markdown. Another program renders it.

@@ -47,55 +47,6 @@ struct ChangeReport {
         @NullWhenMissing private(set) var name: String?
     }
 
-    struct RowEvent: Encodable {
-        let kind: String
-        let id: UInt64
-        /// The object's first unique value; left out if it's unknown, for example because the entity has no unique
-        /// attribute.
-        var key: JSONValue?
-        /// The object's entity. In the batches of `apply`, nil for objects of the request's own entity.
-        let entity: String?
-        /// Whether the object's entity is a subentity of the request's entity.
-        let isOfSubentity: Bool
-        /// All values before the change; nil for a new object, or if they aren't known. In the batches of `apply`, only
-        /// deleted objects have them.
-        var old: [String: JSONValue]?
-        /// All values after the change; nil in the batches of `apply`, for a deleted object, and if they can't be read.
-        var new: [String: JSONValue]?
-        var from: [Int]?
-        var to: [Int]?
-        /// The name of the section that the row left, or stayed in; null for the section of null. Left out for a new row,
-        /// if the order has no sections, and in the batches of `apply`.
-        var fromSectionName: JSONValue?
-        /// The name of the section that the row is in after the change; null for the section of null. Left out for a
-        /// deleted row, if the order has no sections, and in the batches of `apply`.
-        var toSectionName: JSONValue?
-
-        private enum CodingKeys: CodingKey {
-            case kind, id, key, entity, old, new, from, to, fromSectionName, toSectionName
-        }
-
-        init(
-            _ event: ResultsChange.RowEvent, _ name: ObjectName?, _ details: ChangeDetails,
-            in sections: ChangedSections?
-        ) throws {
-            let id = event.id
-            kind = "\(event.kind)"
-            self.id = id.number
-            key = name?.key.map(JSONValue.init)
-            old = name?.oldValues?.mapValues(JSONValue.init)
-            new = name?.newValues?.mapValues(JSONValue.init)
-            isOfSubentity = id.entityName != details.entity
-            entity = details.namesEntities || isOfSubentity ? id.entityName : nil
-            from = event.from.map { [$0.section, $0.row] }
-            to = event.to.map { [$0.section, $0.row] }
-            guard let sections else { return }
-            func value(_ name: String?) -> JSONValue { JSONValue(name.map(Value.string) ?? .null) }
-            fromSectionName = try event.from.map { value(try sections.name(ofOld: $0.section)) }
-            toSectionName = try event.to.map { value(try sections.name(ofNew: $0.section)) }
-        }
-    }
-
     let outcome: OutcomeReport
     /// The events of sections. It is nil if the changes are unknown, so that the order must be fetched again.
     private let sections: [SectionEvent]?
@@ -142,14 +93,14 @@ struct ChangeReport {
     }
 
     /// Calls the body with pieces of the rows' events, in order.
-    func forEachPiece(_ body: ([RowEvent]) throws -> Void) throws {
+    func forEachPiece(_ body: ([ChangedRow]) throws -> Void) throws {
         let sections = change.rows.isEmpty ? nil : details.sections(change)
         var rest = change.rows[...]
         while !rest.isEmpty {
             let piece = rest.prefix(Self.rowsOfPiece)
             rest = rest.dropFirst(piece.count)
             let names = details.names(piece.map(\.id))
-            try body(piece.map { try RowEvent($0, names[$0.id], details, in: sections) })
+            try body(piece.map { try ChangedRow($0, names[$0.id], details, in: sections) })
         }
     }
 
@@ -164,11 +115,16 @@ struct ChangeReport {
         guard let sections else { return try Output.jsonLine(Known(outcome: outcome)) }
         let cache = try cacheName.map { try "\"cache\":\(Output.json($0))," } ?? ""
         try Output.write("{\(cache)\"outcome\":\(Output.json(outcome)),\"rows\":[")
-        var separator = ""
+        var text = ChangedRowText()
+        var isFirst = true
         try forEachPiece { rows in
-            // The rows are printed without the brackets of their array.
-            try Output.write(separator + Output.json(rows).dropFirst().dropLast())
-            separator = ","
+            var bytes: [UInt8] = []
+            for row in rows {
+                if !isFirst { bytes.append(UInt8(ascii: ",")) }
+                isFirst = false
+                text.append(row, to: &bytes)
+            }
+            Output.bytes(bytes)
         }
         try Output.line("],\"sections\":\(Output.json(sections))}")
     }
@@ -186,11 +142,11 @@ struct ChangeReport {
         try forEachPiece { rows in for row in rows { Output.line(line(of: row)) } }
     }
 
-    private func line(of row: RowEvent) -> String {
-        func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
+    private func line(of row: ChangedRow) -> String {
+        func place(_ path: RowPath?) -> String { path.map { "\($0.section):\($0.row)" } ?? "" }
         let entity = row.isOfSubentity ? " \((row.entity ?? "").visible)" : ""
-        let key = row.key.map { "  \($0.text.visible)" } ?? ""
-        return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)\(key)"
+        let key = row.key.map { "  \($0.shownText.visible)" } ?? ""
+        return "row \(row.kind.word) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)\(key)"
     }
 
     private func steps(_ from: String, _ to: String) -> String {

@@ -6,22 +6,6 @@ internal import FetchIndexTerminal
 
 /// The net changes of an entity's objects, printed as they are found.
 final class ObjectChangeReport {
-    private struct Row: Encodable {
-        let kind: String
-        let id: UInt64
-        let key: JSONValue?
-        let entity: String
-        let old: [String: JSONValue]?
-        let new: [String: JSONValue]?
-
-        init(_ change: ObjectChange) {
-            (kind, id, entity) = ("\(change.kind)", change.objectID.number, change.entity.name)
-            key = change.key.map(JSONValue.init)
-            old = change.named(change.oldValues)?.mapValues(JSONValue.init)
-            new = change.named(change.newValues)?.mapValues(JSONValue.init)
-        }
-    }
-
     private struct Points: Encodable {
         let entity: String
         let since: UInt64
@@ -35,6 +19,7 @@ final class ObjectChangeReport {
     private let format: ChangesFormat
     private var document: ChangeDocument
     private var writer: CatalogueWriter?
+    private var text = ChangedRowText()
     private(set) var count = 0
 
     /// `most` is the maximum number of objects of each kind in HTML and Markdown.
@@ -48,9 +33,9 @@ final class ObjectChangeReport {
         count += 1
         switch format {
         case .table: Output.line(line(of: change))
-        case .json: try Output.write((count == 1 ? Self.start : ",") + Output.json(Row(change)))
-        case .jsonl: try Output.jsonLine(Row(change))
-        case .csv, .tsv: try write(Row(change))
+        case .json: write(ChangedRow(change), after: count == 1 ? Self.start : ",")
+        case .jsonl: write(ChangedRow(change), before: "\n")
+        case .csv, .tsv: try writeFields(of: ChangedRow(change))
         case .html, .markdown: document.add(change)
         }
     }
@@ -73,15 +58,20 @@ final class ObjectChangeReport {
         }
     }
 
-    private func write(_ row: Row) throws {
+    private func write(_ row: ChangedRow, after start: String = "", before end: String = "") {
+        var bytes = Array(start.utf8)
+        text.append(row, to: &bytes)
+        bytes += end.utf8
+        Output.bytes(bytes)
+    }
+
+    private func writeFields(of row: ChangedRow) throws {
         do {
-            try writer?.append(.string(row.kind))
+            try writer?.append(.string(row.kind.word))
             try writer?.append(.integer(Int64(row.id)))
-            try writer?.append(row.key.map { .string($0.text) } ?? .null)
-            try writer?.append(.string(row.entity))
-            for values in [row.old, row.new] {
-                try writer?.append(try values.map { .string(try Output.json($0)) } ?? .null)
-            }
+            try writer?.append(row.key.map { .string($0.shownText) } ?? .null)
+            try writer?.append(row.entity.map { .string($0) } ?? .null)
+            for values in [row.old, row.new] { try writer?.append(text.field(values, of: row)) }
             try writer?.endRow()
             try writer?.writeOutPiece()
         } catch let error as CatalogueWriter.Unwritable {
@@ -100,13 +90,6 @@ final class ObjectChangeReport {
             }
         }
         let values = parts.isEmpty ? "" : "  " + parts.joined(separator: ", ")
-        return "\(change.kind)\(entity) #\(change.objectID.number)\(key)\(values)"
-    }
-}
-
-extension ObjectChange {
-    /// Values by the names of their attributes.
-    func named(_ values: [Value]?) -> [String: Value]? {
-        values.map { Dictionary(zip(entity.attributes.map(\.name), $0)) { first, _ in first } }
+        return "\(change.kind.word)\(entity) #\(change.objectID.number)\(key)\(values)"
     }
 }
