@@ -1,6 +1,7 @@
 public import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexOrderCaches
+internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
 /// A named commit, from which a consumer of changes goes on. The store keeps the log after it, up to the log's limit,
@@ -102,6 +103,44 @@ extension StorePoint {
     }
 }
 
+extension PersistentContainer {
+    /// Opens an order, and calls the body with it and with its exact change since a point, also if others have read
+    /// changes of it. The order is in the newest state or, as the change, ends at an earlier point. Neither the cache nor
+    /// a bookmark is changed: a cache that is behind is caught up in memory, and without a usable cache the order is
+    /// computed in memory. A body that has made the change durable may move its bookmark.
+    ///
+    /// Costs and throws like opening the cache and ``FetchedOrder/changes(since:until:)``: O(k log n) for k changes; O(n
+    /// log n) for a computed order. The change is unknown (`rebuilt`) if a migration has rewritten records since the
+    /// first point; the order is then in the newest state. Rethrows the body's errors.
+    ///
+    ///     try container.withOrder(definition, .init(cacheName: "by price"), since: .bookmark("mail")) { order, change in
+    ///         for event in change.rows where event.kind != .delete {
+    ///             if let row = try order.row(of: event.id) { print(event.kind, row) }
+    ///         }
+    ///     }
+    public func withOrder<Result>(
+        _ definition: OrderDefinition, _ options: OrderOptions, since point: StorePoint, until end: StorePoint? = nil,
+        _ body: (FetchedOrder, ResultsChange) throws -> Result
+    ) throws -> Result {
+        var isCalled = false
+        func call(with newest: FetchedOrder) throws -> Result {
+            let last = try end.map { try newest.commit(of: $0) } ?? newest.commit
+            let change = try newest.changes(since: point, until: .commit(last))
+            // If the change is unknown, so may be the order at an earlier point.
+            let isNewest = last == newest.commit || change.rebuilt != nil
+            let order = try isNewest ? newest : newest.past(at: .commit(last))
+            isCalled = true
+            return try body(order, change)
+        }
+        do { return try withUnchangedOrder(definition, options, call) } catch  where error.isDamage && !isCalled {
+            // If the cache is damaged, the records may be sound.
+            var inMemory = options
+            inMemory.cacheName = nil
+            return try withOrder(definition, inMemory, call)
+        }
+    }
+}
+
 extension FetchedResultsController {
     /// The exact change of the saved order from a point to the context's state, or to an earlier point, whether or not
     /// the controller has reported it. Unsaved edits aren't counted. Costs and throws like
@@ -118,6 +157,9 @@ extension FetchedResultsController {
 }
 
 extension FetchedOrder {
+    /// The commit whose state the order shows; a controller's unsaved edits come on top of it.
+    public var commit: UInt64 { shown.commit }
+
     /// The exact change of the order from a point to the state that it shows, or to an earlier point, also if others
     /// have read changes of it. O(k log n) for k changes; if very many rows changed, O(n log n), except in orders that
     /// read related objects; to an earlier point, O(k log n) for all k changes since the first point, with their records

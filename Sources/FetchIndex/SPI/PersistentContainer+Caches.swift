@@ -106,9 +106,6 @@ extension PersistentContainer {
 }
 
 extension FetchedOrder {
-    /// The commit whose state the order shows.
-    package var commit: UInt64 { shown.commit }
-
     /// The commit of a point, in the order's state.
     package func commit(of point: StorePoint) throws -> UInt64 {
         try withPublicErrors { try point.commit(in: reader) }

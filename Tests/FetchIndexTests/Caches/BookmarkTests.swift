@@ -57,6 +57,15 @@ import Testing
                 #expect(try rows(past) == states[last] && past.commit == last)
                 #expect(try past.changes(since: .commit(first)) == change)
             }
+            try container.withOrder(
+                Self.definition, options(exact: false), since: .commit(first), until: .commit(last)
+            ) { order, change in
+                let shown = try rows(order)
+                #expect(shown == states[last] && order.commit == last)
+                #expect(
+                    try change.replay(on: #require(states[first])) == states[last],
+                    "seed \(seed), step \(step), from \(first) to \(last)")
+            }
             for (name, start) in marked {
                 let change = try container.withOrder(Self.definition, options(exact: false)) {
                     #expect(try rows($0) == states[commit])

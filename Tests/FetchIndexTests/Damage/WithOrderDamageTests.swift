@@ -67,4 +67,25 @@ import Testing
         #expect(result.error == nil)
         #expect(names.count == 20)
     }
+
+    /// The change since a point doesn't need the cache: a damaged one isn't read before the body is called.
+    @Test func theChangeSinceAPointIsFoundDespiteADamagedCache() throws {
+        let writer = try BatchWriter(container, entity: "Row")
+        try writer.insert([.string("row 21")])
+        try writer.commit()
+        let damaging = try container.store.beginWrite()
+        var nodes: [UInt64] = []
+        try damaging.view.forEachEntry(in: damaging.tables.nodes) { nodes.append($0.integerKey) }
+        for node in nodes {
+            try damaging.view.put(Array("damaged".utf8).span.bytes, for: node, in: damaging.tables.nodes)
+        }
+        try damaging.commit()
+        var count = 0
+        try container.withOrder(definition, .init(cacheName: "rows"), since: .commit(1)) { order, change in
+            count += 1
+            #expect(change.rows.map(\.kind) == [.insert])
+            #expect(order.rowCount == 21)
+        }
+        #expect(count == 1)
+    }
 }

@@ -127,7 +127,7 @@ struct ChangesCommand: ParsableCommand {
         let start = ContinuousClock.now
         let options = request.orderOptions(cacheName: cacheName, bar, author: "changes")
         do {
-            return try container.withUnchangedOrder(definition, options) { order in
+            return try container.withOrder(definition, options, since: point, until: until) { order, change in
                 let first = try order.commit(of: point)
                 let last = try until.map(order.commit(of:)) ?? order.commit
                 let change = try order.changes(since: .commit(first), until: .commit(last))
@@ -136,7 +136,7 @@ struct ChangesCommand: ParsableCommand {
                 let details = ChangeDetails(definition, end, since: first, withValues: output != .table)
                 let report = ChangeReport(change, ContinuousClock.now - start, details)
                 bar.finish()
-                let isKnown = try print(report, of: cacheName, definition, end, change, since: first, in: container)
+                let isKnown = try print(report, of: cacheName, definition, order, change, since: first)
                 try Output.settle()
                 if !isKnown { throw Failure() }
                 try move(from: first, to: last, in: container)
@@ -168,7 +168,7 @@ struct ChangesCommand: ParsableCommand {
                 bar.finish()
                 var change = ResultsChange()
                 if case .caughtUp(let found) = order.outcome { change = found }
-                isKnown = try print(report, of: cacheName, definition, order, change, since: nil, in: container)
+                isKnown = try print(report, of: cacheName, definition, order, change, since: nil)
                 // The cache is caught up after this body returns.
                 try Output.settle()
                 isPrinted = true
@@ -185,7 +185,7 @@ struct ChangesCommand: ParsableCommand {
     /// false.
     private func print(
         _ report: ChangeReport, of cacheName: String, _ definition: OrderDefinition, _ order: FetchedOrder,
-        _ change: ResultsChange, since first: UInt64?, in container: PersistentContainer
+        _ change: ResultsChange, since first: UInt64?
     ) throws -> Bool {
         if summary, report.isKnown {
             try report.summary(of: change, order).print(ofCache: cacheName, asJSON: output == .json)
