@@ -89,13 +89,53 @@ import Testing
             lines.contains("section delete from 1  y\n") && lines.contains("row delete from 0:1  #2  2\n"), "\(lines)")
         let summary = try tool.run(order + ["--summary"]).output
         #expect(summary.hasPrefix("a.csv → b.csv:\n3 rows: 1 inserted, 1 deleted, 1 moved, 1 updated\n"), "\(summary)")
-        #expect(try tool.run(order + ["--output", "csv"]).status == 2)
+        let csv = try tool.run(order + ["--output", "csv"]).output
+        #expect(csv.hasPrefix("kind,id,key,entity,fromSection,") && csv.contains("\ndelete,2,2,Row,0,1,,,"), "\(csv)")
+        // The order doesn't matter to a delta; a condition would delete rows that no longer meet it.
+        let delta = try tool.run("diff", first, second, "--key", "code", "--output", "jsonl").output
+        #expect(try tool.run(order + ["--output", "jsonl"]).output == delta && !delta.isEmpty)
+        #expect(try tool.run(order + ["--output", "jsonl", "--where", "size > 1"]).status == 2)
         #expect(try tool.run("diff", first, first, "--key", "code", "--if-changed").status == 3)
         #expect(try tool.run("diff", first, second).status == 2)
         let lacking = try tool.run("diff", first, try tool.file("c.csv", "code,kind\n1,x\n2,x\n3,y\n"), "--key", "code")
         #expect(lacking.output == "update #1  1  size: 1 → \nupdate #2  2  size: 2 → \nupdate #3  3  size: 3 → \n")
         let other = try tool.run("diff", first, try tool.file("d.csv", "code,kind,size\n1,x,big\n"), "--key", "code")
         #expect(other.status == 1 && other.error.contains("--types gives both catalogues the same types"))
+    }
+
+    /// Equal catalogues make a whole document without rows, also if nothing was loaded to find that out.
+    @Test func equalCataloguesAreAWholeDocument() throws {
+        let (empty, rows) = (try tool.file("empty.csv", ""), try tool.file("rows.csv", "code\n1\n"))
+        let stores = try ["a", "b"].map { try store($0, tool.file("full.csv", "code,name,size,day\n1,,,\n")) }
+        for store in stores {
+            let cached = ["fetch", store, "--sort", "code", "--aggregate", "fingerprint", "--cache", "c"]
+            #expect(try tool.run(cached).status == 0)
+        }
+        let order = ["--section", "code", "--sort", "code"]
+        let cases = [
+            [empty, empty, "--key", "code"], [rows, rows, "--key", "code"], [empty, empty, "--key", "code"] + order,
+            [rows, rows, "--key", "code"] + order, stores + ["--cache", "c"],
+        ]
+        for arguments in cases {
+            func diff(_ options: String...) throws -> String {
+                let result = try tool.run(["diff"] + arguments + options)
+                #expect(result.status == 0, "\(arguments): \(result.error)")
+                return result.output
+            }
+            let json = try JSONSerialization.jsonObject(with: Data(diff("--output", "json").utf8)) as? [String: Any]
+            #expect((json?["rows"] as? [Any])?.isEmpty == true, "\(arguments)")
+            let csv = try diff("--output", "csv")
+            #expect(csv.hasPrefix("kind,id,key,entity,") && csv.split(separator: "\n").count == 1, "\(csv)")
+            let markdown = try diff("--output", "markdown")
+            #expect(markdown.hasPrefix("# ") && markdown.contains("no changes"), "\(markdown)")
+            let html = try diff("--output", "html")
+            #expect(html.contains("no changes") && html.contains("</html>"), "\(html)")
+            #expect(try diff("--output", "jsonl").isEmpty)
+            #expect(try diff() == "no changes\n")
+            #expect(try tool.run(["diff"] + arguments + ["--output", "json", "--if-changed"]).status == 3)
+        }
+        let summary = try tool.run(["diff"] + cases[2] + ["--summary", "--output", "json"])
+        #expect((summary["summary"] as? [String: Any])?["rowsAfter"] as? Int == 0, "\(summary.error)")
     }
 
     @Test func emptyCataloguesAndAbsentMembersAreCompared() throws {

@@ -34,8 +34,11 @@ extension DiffCommand {
             types: types.joined(separator: ","), entity: entity.name)
     }
 
-    /// Returns two files with the rows in which a cache of both stores differs; nil if it's equal.
-    func differingRows(ofCache name: String, in folder: TemporaryFolder) throws -> [Source]? {
+    /// Returns the entity of a cache of both stores, and two files with the rows in which the cache differs; nil if it's
+    /// equal.
+    func differingRows(
+        ofCache name: String, in folder: TemporaryFolder
+    ) throws -> (entity: String, rows: [Source]?) {
         for path in [first, second] where !Self.isStore(path) {
             throw ValidationError("--cache compares two stores, but \(path.visible) is not a store's folder.")
         }
@@ -56,7 +59,7 @@ extension DiffCommand {
                     count += 1
                     try rows[isInSecond ? 1 : 0].append(row)
                 }
-                return count == 0 ? nil : try zip(rows, entities).map { try source($0, of: $1) }
+                return (first.entity.name, count == 0 ? nil : try zip(rows, entities).map { try source($0, of: $1) })
             }
         }
     }

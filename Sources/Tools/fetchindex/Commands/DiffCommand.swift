@@ -16,7 +16,8 @@ struct DiffCommand: ParsableCommand {
             changed. With --section, --sort or --where, the changes of that order are printed, with places; otherwise the \
             changed rows alone.
 
-            jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it.
+            jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it. The order \
+            of --section and --sort doesn't matter to it.
 
             Two stores that both have a cache with a fingerprint are compared by it: only rows that differ are loaded. \
             Make it with `fetch --sort KEY --aggregate fingerprint --cache NAME`; it may have a --where. Then \
@@ -52,8 +53,9 @@ struct DiffCommand: ParsableCommand {
         if summary && (request.isEmpty || output != .table && output != .json) {
             throw ValidationError("A summary is a table or JSON of an order: pass --section, --sort or --where.")
         }
-        if !request.isEmpty && output.catalogue != nil {
-            throw ValidationError("The changes of an order are a table, JSON or a report.")
+        if request.predicate != nil && output == .jsonl {
+            throw ValidationError(
+                "A delta deletes rows that no longer meet a condition: --where cannot be used with --output jsonl.")
         }
         if cache != nil {
             if !request.isEmpty || request.aggregate != nil || entity != nil {
@@ -81,10 +83,14 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         Descriptors.raiseLimit()
         let folder = TemporaryFolder(named: "diff")
-        guard
-            let sources = try cache.map({ try differingRows(ofCache: $0, in: folder) })
-                ?? [first, second].map({ try source($0, in: folder) })
-        else { return try printEqual() }
+        let sources: [Source]
+        if let cache {
+            let differing = try differingRows(ofCache: cache, in: folder)
+            guard let rows = differing.rows else { return try printEqual(of: differing.entity) }
+            sources = rows
+        } else {
+            sources = try [first, second].map { try source($0, in: folder) }
+        }
         guard let key = key ?? sources.lazy.compactMap(\.key).first else {
             throw ValidationError("Pass --key with the unique column that identifies rows.")
         }
@@ -99,17 +105,38 @@ struct DiffCommand: ParsableCommand {
         bar.finish()
         guard try container.model().entity(named: name) != nil else {
             // Both are empty.
-            return try printEqual()
+            return try printEqual(of: name)
         }
         try container.setBookmark(named: Self.start, at: .commit(first))
-        let isEmpty = try request.isEmpty ? printRows(of: name, key, container) : printOrder(of: name, container)
+        let isEmpty = try hasPlaces ? printOrder(of: name, container) : printRows(of: name, key, container)
         if ifChanged, isEmpty { throw NothingChanged() }
     }
 
-    /// Prints what is printed of two catalogues without differences.
-    private func printEqual() throws {
-        if output == .table { Output.line("no changes") }
+    /// Whether the changes of an order are printed, with places. A delta has no places.
+    private var hasPlaces: Bool { !request.isEmpty && output != .jsonl }
+
+    /// Prints the whole document of two catalogues without differences, whose rows weren't loaded.
+    private func printEqual(of name: String) throws {
+        if !hasPlaces {
+            let report = try ObjectChangeReport(entity: name, as: output, title: title, most: limit)
+            try report.end(since: 0, until: 0, subtitle: subtitle)
+        } else if summary {
+            try SummaryReport(hasSections: request.section != nil).print(ofCache: title, asJSON: output == .json)
+        } else if output.isReport {
+            var document = ChangeDocument(title: title, subtitle: "", most: limit)
+            document.end(subtitle: subtitle)
+            try document.print(as: output)
+        } else {
+            try print(ChangeReport(.hit, .zero, ChangeDetails(entity: name)))
+        }
         if ifChanged { throw NothingChanged() }
+    }
+
+    /// Prints the changes of an order as a table, JSON, CSV or TSV.
+    private func print(_ report: ChangeReport) throws {
+        if let format = output.catalogue { return try report.printRows(as: format) }
+        if output == .json { return try report.printJSON() }
+        try report.printLines()
     }
 
     /// Loads a catalogue. The second one replaces the first one: rows lose the values that they lack.
@@ -198,14 +225,12 @@ struct DiffCommand: ParsableCommand {
                 try document.print(as: output)
                 return change.isEmpty
             }
-            let details = ChangeDetails(definition, order, since: first, withValues: output == .json)
+            let details = ChangeDetails(definition, order, since: first, withValues: output != .table)
             let report = ChangeReport(change, ContinuousClock.now - start, details)
             if summary {
                 try report.summary(of: change, order).print(ofCache: title, asJSON: output == .json)
-            } else if output == .json {
-                try report.printJSON()
             } else {
-                try report.printLines()
+                try print(report)
             }
             return change.isEmpty
         }

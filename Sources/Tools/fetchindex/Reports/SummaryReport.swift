@@ -39,6 +39,12 @@ struct SummaryReport: Encodable {
     /// The sections that changed; nil if the order has no sections.
     let sections: [Section]?
 
+    /// Makes the summary of an order that has no rows, before and after.
+    init(hasSections: Bool) {
+        (rowsBefore, rowsAfter, inserted, deleted, moved, updated) = (0, 0, 0, 0, 0, 0)
+        sections = hasSections ? [] : nil
+    }
+
     /// `titles` are nil for an order without sections.
     init(_ summary: ChangeSummary, _ titles: SectionTitles?) {
         (rowsBefore, rowsAfter) = (summary.rowsBefore, summary.rowsAfter)
