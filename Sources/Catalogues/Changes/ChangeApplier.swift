@@ -15,6 +15,8 @@ package final class ChangeApplier {
     private let keys: Set<Int>
     /// The spellings of keys in the members `key` and `values`, which may differ.
     private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
+    /// The changes that wait for the end of the transaction.
+    private var waiting = WaitingChanges()
 
     package init(
         _ writer: BatchWriter, key: String?, file: String, isJSON: Bool = true, ignoresMissing: Bool,
@@ -29,34 +31,72 @@ package final class ChangeApplier {
         (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
     }
 
-    /// Applies the change of a line; `number` is the line's number. Throws `BadInput` if the line is at fault, and
-    /// `StoreError` if the store is.
+    /// Applies the change of a line; `number` is the line's number. If another object has one of its unique values, the
+    /// change may wait until `endTransaction`. Throws `BadInput` if the line is at fault, and `StoreError` if the store
+    /// is.
     package func apply(_ change: ChangeLine, _ number: Int) throws {
-        func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
+        do {
+            try applyOrWait(change, number)
+        } catch let error as StoreError where error.isOfValues {
+            throw bad(number)(error.description)
+        }
+    }
+
+    private func bad(_ line: Int) -> (String) -> BadInput { { [file] in BadInput(file: file, line: line, reason: $0) } }
+
+    private func applyOrWait(_ change: ChangeLine, _ number: Int) throws {
+        let bad = bad(number)
+        var object: ObjectID?
         do {
             switch change.operation {
             case .insert: try insert(change, bad)
             case .update:
-                guard let object = try stored(change, bad) else { return }
-                try update(object, change, bad)
+                object = try stored(change, bad)
+                if let object, !waiting.add(change, number, ifWaiting: object) { try update(object, change, bad) }
             case .upsert:
                 guard key != nil else {
                     throw bad("\"upsert\" needs a unique attribute, but \(writer.entity.name) has none")
                 }
-                let object = try find(change, bad)
+                object = try find(change, bad)
                 try requireKey(of: change, bad)
                 if let object {
-                    try update(object, change, bad)
+                    if !waiting.add(change, number, ifWaiting: object) { try update(object, change, bad) }
                 } else {
                     try insert(change, bad)
                 }
             case .delete:
                 guard let object = try stored(change, bad) else { return }
+                waiting.remove(object)
                 try writer.delete(object)
             }
-        } catch let error as StoreError where error.isOfValues {
-            throw bad(error.description)
+        } catch StoreError.notUnique(_, let attribute, _)
+            // A file whose objects are all inserted already is refused at its first line.
+            where writer.canReleaseUniqueValues && (object != nil || attribute != key)
+        {
+            waiting.add(change, number, of: object)
         }
+    }
+
+    /// Makes the changes that wait, before the transaction is committed: by now other changes may have freed their unique
+    /// values, and updates may exchange them. Throws like `apply`; the transaction must then be rolled back.
+    package func endTransaction() throws {
+        if waiting.isEmpty { return }
+        let changes = waiting
+        waiting = WaitingChanges()
+        let updates = try changes.updates.map { object, lines in
+            var values = try writer.values(of: object)
+            for (change, number) in lines {
+                try set(change.values, in: &values, spellings: &valueSpellings, bad(number))
+            }
+            return (object: object, values: values, line: lines.last?.number ?? 0)
+        }
+        try writer.releaseUniqueValues(for: updates.lazy.map { (object: $0.object, values: $0.values) })
+        for update in updates { try refusing(update.line) { try writer.update(update.object, update.values) } }
+        for (change, number) in changes.insertions { try refusing(number) { try insert(change, bad(number)) } }
+    }
+
+    private func refusing(_ line: Int, _ body: () throws -> Void) throws {
+        do { try body() } catch let error as StoreError where error.isOfValues { throw bad(line)(error.description) }
     }
 
     private func insert(_ change: ChangeLine, _ bad: (String) -> BadInput) throws {

@@ -2,8 +2,7 @@ package import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Writes changes of objects as JSON lines, in the form that `ChangeFile` reads, into a buffer that the caller empties.
-/// Relationships aren't written.
+/// Writes changes of objects as JSON lines, in the form that `ChangeFile` reads. Relationships aren't written.
 package struct DeltaWriter {
     /// What lines about an entity's objects have in common.
     private struct Form {
@@ -17,18 +16,37 @@ package struct DeltaWriter {
     /// The attribute that names objects; nil if their numbers do.
     private let key: String?
     private var form: Form?
-    package private(set) var bytes: [UInt8] = []
+    private var bytes: [UInt8] = []
     package private(set) var count = 0
     /// The number of changes that weren't written because their objects have no key.
     package private(set) var unnamedCount = 0
 
     package init(key: String?) { self.key = key }
 
-    package mutating func removeWritten() { bytes.removeAll(keepingCapacity: true) }
+    /// Writes changes in pieces. Deletions come first, so that another object can take a unique value of a deleted one;
+    /// `forEachChange` is therefore called twice, and must pass the same changes to its body. Rethrows its errors and
+    /// those of `output`.
+    package mutating func write(
+        _ forEachChange: @escaping ((ObjectChange) throws -> Void) throws -> Void, to output: ([UInt8]) throws -> Void
+    ) throws {
+        for areDeletions in [true, false] {
+            try forEachChange { change in
+                guard (change.kind == .delete) == areDeletions else { return }
+                append(change)
+                guard bytes.count >= Self.pieceLength else { return }
+                try output(bytes)
+                bytes.removeAll(keepingCapacity: true)
+            }
+        }
+        try output(bytes)
+        bytes.removeAll()
+    }
+
+    private static let pieceLength = 1 << 18
 
     /// Writes all values of an inserted object, and the changed values of an updated one. Writes nothing if only
     /// relationships or derived attributes have changed.
-    package mutating func append(_ change: ObjectChange) {
+    private mutating func append(_ change: ObjectChange) {
         let form = form(of: change.entity)
         let (old, new) = (change.oldValues, change.newValues)
         let written = form.members.indices.filter { index in

@@ -13,6 +13,30 @@ struct UpdatedRows {
     }
 }
 
+// Objects that exchange unique values.
+extension BatchWriter {
+    /// Whether `releaseUniqueValues` can be used: unique values are neither derived nor references to related objects.
+    package var canReleaseUniqueValues: Bool {
+        entity.uniqueConstraints.flatMap(\.slots).allSatisfy { slot in
+            entity.slots[slot].role == .attribute && entity.slots[slot].attribute.derivation == nil
+        }
+    }
+
+    /// Releases the unique values that objects lose by updates, so that the updates can give them to other objects. The
+    /// caller must make all the updates, or roll back. O(log n) for each object. Throws `StoreError`.
+    package func releaseUniqueValues(for updates: some Sequence<(object: ObjectID, values: [Value])>) throws {
+        try withPublicErrors {
+            let writer = try transaction()
+            for (object, values) in updates {
+                let key = try key(of: object)
+                guard let old = try writer.copy(of: key) else { throw StoreError.unknownObject("\(object.number)") }
+                let new = try entity.record(values)
+                try writer.releaseUniqueKeys(of: key, old.span.bytes, for: new.span.bytes)
+            }
+        }
+    }
+}
+
 // Several updates of one object.
 extension BatchWriter {
     /// Prepares the open transaction for its commit: writes deferred unique keys, and counts several updates of an

@@ -114,7 +114,7 @@ public final class BatchWriter {
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
 
     /// Returns the record key of an object. Throws for an object of another entity or store.
-    private func key(of object: ObjectID) throws -> RecordKey {
+    func key(of object: ObjectID) throws -> RecordKey {
         let key = try container.key(of: object)
         guard key.entity == entityNumber else {
             throw RequestError.wrongType("the writer writes \(entity.name), not \(object.entityName)")

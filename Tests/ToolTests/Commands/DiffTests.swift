@@ -1,3 +1,4 @@
+import FetchIndex
 import FetchIndexTestSupport
 import Foundation
 import Testing
@@ -136,6 +137,64 @@ import Testing
         }
         let summary = try tool.run(["diff"] + cases[2] + ["--summary", "--output", "json"])
         #expect((summary["summary"] as? [String: Any])?["rowsAfter"] as? Int == 0, "\(summary.error)")
+    }
+
+    /// A store whose entity has a second unique attribute, which a diff of files doesn't know.
+    private func storeWithTwoKeys(_ name: String, _ file: String) throws -> String {
+        let store = tool.folder.path + "/" + name
+        let code = AttributeDescription("code", .integer, isUnique: true)
+        let entity = Entity("Row", [code, AttributeDescription("other", .string, isUnique: true)])
+        _ = try PersistentContainer(path: store, model: Model(entities: [entity]))
+        #expect(try tool.run("import", store, file, "--entity", "Row", "--key", "code").status == 0)
+        return store
+    }
+
+    @Test(arguments: [
+        "1,z\n2,y\n",  // taken from a deleted object
+        "1,y\n2,x\n3,z\n",  // exchanged
+        "1,y\n2,z\n3,x\n",  // exchanged in a ring
+        "1,y\n2,z\n4,x\n",  // passed on, at last to a new object
+        "2,x\n3,y\n5,z\n",
+    ])
+    func aDeltaAppliesIfObjectsTakeEachOthersUniqueValues(rows: String) throws {
+        let first = try tool.file("a.csv", "code,other\n1,x\n2,y\n3,z\n")
+        let second = try tool.file("b.csv", "code,other\n" + rows)
+        let diff = try tool.run("diff", first, second, "--key", "code", "--output", "jsonl").output
+        let kinds = diff.split(separator: "\n").map { $0.hasPrefix(#"{"op":"delete""#) }
+        #expect(kinds == kinds.sorted { $0 && !$1 }, "deletions come first: \(diff)")
+        let store = try storeWithTwoKeys("two keys", first)
+        let reversed = diff.split(separator: "\n").reversed().map { $0 + "\n" }.joined()
+        let dry = try tool.run("apply", store, try tool.file("reversed.jsonl", reversed), "--dry-run")
+        #expect(dry.status == 0, "in any order: \(dry.error)")
+        let applied = try tool.run("apply", store, try tool.file("delta.jsonl", diff))
+        #expect(applied.status == 0, "\(applied.error)")
+        #expect(try tool.run("diff", store, second, "--key", "code", "--if-changed").status == 3)
+        #expect(try tool.run("check", store).status == 0)
+        let found = try tool.run("fetch", store, "--where", "other == 'x'", "--output", "jsonl").output
+        #expect(found.split(separator: "\n").count == (rows.contains("x") ? 1 : 0), "\(found)")
+    }
+
+    @Test func aUniqueValueThatStaysTakenIsAnErrorOfItsLine() throws {
+        let store = try storeWithTwoKeys("two keys", tool.file("a.csv", "code,other\n1,x\n2,y\n3,z\n"))
+        func apply(_ lines: String...) throws -> Tool.Result {
+            try tool.run("apply", store, try tool.file("delta.jsonl", lines.joined(separator: "\n") + "\n"))
+        }
+        let taken = try apply(
+            #"{"op":"update","key":1,"values":{"other":"y"}}"#, #"{"op":"update","key":3,"values":{"other":"w"}}"#)
+        #expect(taken.status == 1 && taken.error.contains("line 1: Row.other must be unique"), "\(taken.error)")
+        #expect(try apply(#"{"op":"insert","key":1,"values":{"other":"w"}}"#, "").error.contains("line 1: Row.code"))
+        // A later update of a waiting object comes after the one that waits.
+        let later = try apply(
+            #"{"op":"update","key":1,"values":{"other":"y"}}"#, #"{"op":"update","key":1,"values":{"other":"v"}}"#, "",
+            #"{"op":"update","key":2,"values":{"other":"x"}}"#)
+        #expect(later.status == 0 && later.output.hasPrefix("2 transactions: 0 inserted, 2 updated"), "\(later.error)")
+        let gone = try apply(
+            #"{"op":"update","key":1,"values":{"other":"z"}}"#, #"{"op":"delete","key":1}"#,
+            #"{"op":"upsert","key":7,"values":{"other":"z"}}"#, #"{"op":"delete","key":3}"#)
+        #expect(gone.status == 0, "\(gone.error)")
+        #expect(
+            try tool.run("fetch", store, "--sort", "code", "--output", "csv").output == "code,other\n2,x\n7,z\n")
+        #expect(try tool.run("check", store).status == 0)
     }
 
     @Test func emptyCataloguesAndAbsentMembersAreCompared() throws {

@@ -57,7 +57,7 @@ import Testing
         #expect(left("index-2.jsonl")?.split(separator: "\n").count == 3)
         #expect(
             left("delta-2.jsonl")
-                == #"{"op":"update","key":1,"values":{"price":150}}"# + "\n" + #"{"op":"delete","key":4}"# + "\n"
+                == #"{"op":"delete","key":4}"# + "\n" + #"{"op":"update","key":1,"values":{"price":150}}"# + "\n"
                 + #"{"op":"insert","key":5,"values":{"isbn":5,"title":"E","publisher":"y","price":500}}"# + "\n")
         #expect(left("metrics.prom")?.contains("fetchindex_commit{") == true)
 

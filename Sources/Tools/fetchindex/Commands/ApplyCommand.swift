@@ -135,7 +135,12 @@ struct ApplyCommand: ParsableCommand {
                     file, format, delimiter: delimiter.map { try CatalogueInput.delimiter(option: $0, format) },
                     keyColumn: keyName ?? RecordKey.numberName(stored.has), areListsText: lists.listsAsText)
                 let applier = applier(file, isJSON: format == .jsonl)
-                try changes.forEachChange({ try applier.apply($0, $1) }, endTransaction: endTransaction)
+                try changes.forEachChange(
+                    { try applier.apply($0, $1) },
+                    endTransaction: {
+                        try applier.endTransaction()
+                        try endTransaction()
+                    })
                 ignored += applier.ignoredCount
             }
             if let deletes, let keyFile {

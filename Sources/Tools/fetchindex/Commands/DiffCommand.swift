@@ -192,14 +192,12 @@ struct DiffCommand: ParsableCommand {
     private func printRows(of name: String, _ key: String, _ container: PersistentContainer) throws -> Bool {
         if output == .jsonl {
             var writer = DeltaWriter(key: key)
-            try container.forEachChange(ofEntity: name, since: .bookmark(Self.start)) { change in
-                writer.append(change)
-                guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
-                Output.bytes(writer.bytes)
-                writer.removeWritten()
-                try Output.flush()
-            }
-            Output.bytes(writer.bytes)
+            try writer.write(
+                { try container.forEachChange(ofEntity: name, since: .bookmark(Self.start), $0) },
+                to: { bytes in
+                    Output.bytes(bytes)
+                    try Output.flush()
+                })
             return writer.count == 0
         }
         let report = try ObjectChangeReport(entity: name, as: output, title: title, most: limit)

@@ -225,13 +225,7 @@ struct ImportCommand: ParsableCommand {
     private func writeDelta(of preview: BatchPreview, _ model: Model, to file: ExportFile) throws {
         let key = key ?? model.entity(named: entity)?.attributes.first(where: \.isUnique)?.name
         var writer = DeltaWriter(key: key)
-        try preview.forEachChange(ofEntity: entity) { change in
-            writer.append(change)
-            guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
-            try file.write(writer.bytes)
-            writer.removeWritten()
-        }
-        try file.write(writer.bytes)
+        try writer.write({ try preview.forEachChange(ofEntity: entity, $0) }, to: file.write)
         if writer.unnamedCount > 0 {
             Output.error(
                 "\(Numbers.count(writer.unnamedCount, "object")) without a key cannot be named, and \(writer.unnamedCount == 1 ? "is" : "are") left out of the delta"
