@@ -20,6 +20,8 @@ package struct DeltaWriter {
     package private(set) var count = 0
     /// The number of changes that weren't written because their objects have no key.
     package private(set) var unnamedCount = 0
+    /// The number of inserted and updated objects with changes of relationships, which weren't written.
+    package private(set) var relatedCount = 0
 
     package init(key: String?) { self.key = key }
 
@@ -47,6 +49,7 @@ package struct DeltaWriter {
     /// Writes all values of an inserted object, and the changed values of an updated one. Writes nothing if only
     /// relationships or derived attributes have changed.
     private mutating func append(_ change: ObjectChange) {
+        if !change.changedRelationships.isEmpty { relatedCount += 1 }
         let form = form(of: change.entity)
         let (old, new) = (change.oldValues, change.newValues)
         let written = form.members.indices.filter { index in

@@ -7,7 +7,7 @@ public struct BatchPreview {
     /// The newest commit, before the transaction.
     package let commit: UInt64
     private let container: PersistentContainer
-    private let writer: StoreWriter
+    let writer: StoreWriter
     private let damage = FetchedOrder.Damage()
 
     fileprivate init(_ container: PersistentContainer, _ writer: StoreWriter) throws {

@@ -27,6 +27,10 @@ public struct ObjectChange: Sendable {
     public let oldValues: [Value]?
     /// The values after, in the order of the entity's attributes; nil for a deleted object.
     public let newValues: [Value]?
+    /// The names of the object's relationships that lead to another object, or to another place among the objects of an
+    /// ordered inverse. Only relationships that the object's own record has count: to-one relationships, and of a
+    /// one-to-one relationship one side. For an inserted object, those that lead to an object; empty for a deleted one.
+    public let changedRelationships: [String]
 }
 
 extension PersistentContainer {
@@ -62,6 +66,7 @@ extension PersistentContainer {
         let model = reader.model
         for member in try model.hierarchy(of: model.number(of: name)) {
             let entity = model.entities[member]
+            let references = entity.links?.references ?? []
             try reader.netChanges(of: member, from: first, to: last) { change in
                 func values(_ record: [UInt8]?) throws -> [Value]? {
                     try record.map { try entity.values(of: $0.span.bytes) }
@@ -70,9 +75,30 @@ extension PersistentContainer {
                     ObjectChange(
                         objectID: id(of: change.object, in: model),
                         kind: change.old == nil ? .insert : change.new == nil ? .delete : .update, entity: entity,
-                        oldValues: values(change.old), newValues: values(change.new)))
+                        oldValues: values(change.old), newValues: values(change.new),
+                        changedRelationships: entity.changed(references, from: change.old, to: change.new)))
             }
         }
+    }
+}
+
+extension Entity {
+    /// The relationships among `references` that differ in two records of an object.
+    fileprivate func changed(
+        _ references: [EntityLinks.Reference], from old: [UInt8]?, to new: [UInt8]?
+    ) throws -> [String] {
+        guard let new, !references.isEmpty else { return [] }
+        func places(_ record: [UInt8]) throws -> [[Value]] {
+            let view = try RecordView(record.span.bytes, of: self)
+            return try references.map {
+                [try view.value(at: $0.slot, as: .integer), try view.value(at: $0.position, as: .data)]
+            }
+        }
+        let after = try places(new)
+        let before = try old.map(places)
+        return references.indices.filter { index in
+            before.map { $0[index] != after[index] } ?? !after[index][0].isNull
+        }.map { references[$0].relationship }
     }
 }
 

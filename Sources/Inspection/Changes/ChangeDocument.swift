@@ -102,17 +102,19 @@ package struct ChangeDocument: Codable, Sendable {
     }
 
     /// Adds a changed row, with values in the order of the columns. Nil values mean that the row doesn't exist then; a
-    /// row that exists before and after shows only the cells that changed.
+    /// row that exists before and after shows only the cells that changed, and the names of relationships that changed.
     package mutating func add(
-        _ kind: ChangeKind, name: String, place: String, columns: [String], old: [Value]?, new: [Value]?
+        _ kind: ChangeKind, name: String, place: String, columns: [String], old: [Value]?, new: [Value]?,
+        related: [String] = []
     ) {
         let index = count(kind)
-        let cells = columns.enumerated().compactMap { index, column -> Cell? in
+        var cells = columns.enumerated().compactMap { index, column -> Cell? in
             let (before, after) = (old?[index] ?? .null, new?[index] ?? .null)
             if before == after { return nil }
             return Cell(
                 column: column.visible, old: old.map { _ in Self.text(before) }, new: new.map { _ in Self.text(after) })
         }
+        cells += related.map { Cell(column: $0.visible, old: nil, new: "changed") }
         groups[index].rows.append(Row(name: name.visible, place: place, cells: cells))
     }
 

@@ -103,7 +103,7 @@ import Testing
                 == #"{"entity":"Item","id":4,"key":3,"kind":"update","new":{"code":3,"kind":0,"size":100},"old":{"code":3,"kind":0,"size":3}}"#
                 + "\n")
         let csv = try objects("--since", "1", "--output", "csv").output
-        #expect(csv.hasPrefix("kind,id,key,entity,old,new\nupdate,4,3,Item,"), "\(csv)")
+        #expect(csv.hasPrefix("kind,id,key,entity,old,new,related\nupdate,4,3,Item,"), "\(csv)")
         let json = try objects("--since", "1", "--output", "json")
         #expect(json["since"] as? Int == 1 && json["until"] as? Int == 2 && (json["rows"] as? [Any])?.count == 1)
         #expect(try objects("--since", "2", "--if-changed").status == 3)

@@ -18,6 +18,28 @@ import Testing
             ])
     ])
 
+    /// Links of many-to-many relationships have records of their own: objects of which only these change are counted.
+    @Test func objectsWithOnlyOtherLinksAreCounted() throws {
+        _ = try PersistentContainer(path: tool.store, model: Self.folders)
+        func importing(_ text: String, _ options: String...) throws -> Tool.Result {
+            try tool.run(["import", tool.store, tool.file("f.csv", text), "--entity", "Folder"] + options)
+        }
+        #expect(try importing("@id,name,likes,twin\n1,a,,\n2,b,,\n3,c,,\n4,d,,\n").status == 0)
+        let delta = tool.folder.path + "/delta.jsonl"
+        let linked = try importing("@id,name,likes\n1,a,2\n3,e,4\n", "--delta-out", delta)
+        #expect(
+            linked.error.hasSuffix("many-to-many relationships of 4 objects changed, which a delta doesn't have\n"),
+            "\(linked.error)")
+        let changes = try tool.run("changes", tool.store, "--entity", "Folder", "--since", "1", "--if-changed")
+        #expect(changes.status == 0 && changes.output == "update #3  name: c → e\n", "\(changes.output)")
+        #expect(
+            changes.error == "fetchindex: many-to-many relationships of 3 other objects changed\n", "\(changes.error)")
+        #expect(try importing("@id,name,likes\n1,a,3\n").status == 0)
+        let only = try tool.run("changes", tool.store, "--entity", "Folder", "--since", "2", "--if-changed")
+        #expect(only.status == 0 && only.output == "no changes\n", "\(only.output)")
+        #expect(only.error == "fetchindex: many-to-many relationships of 3 other objects changed\n")
+    }
+
     /// If rows name related objects from one side only, both sides have the links of a relationship that is its own inverse.
     @Test func rowsGiveBothObjectsALink() throws {
         _ = try PersistentContainer(path: tool.store, model: Self.folders)

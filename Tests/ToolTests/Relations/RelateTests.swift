@@ -56,6 +56,43 @@ import Testing
         #expect(try tool.run("cache", "verify", tool.store, "by author").status == 0)
     }
 
+    /// Neither a delta nor the changes of objects leave out a change of relationships without a word.
+    @Test func changesOfRelationshipsAreToldAndCounted() throws {
+        try importAuthors()
+        let keyed = ["--key", "title"]
+        let first = try tool.file("first.csv", Self.books)
+        let import_ = ["import", tool.store, first, "--entity", "Book", "--relate", "author=Author.name"] + keyed
+        let delta = tool.folder.path + "/delta.jsonl"
+        let inserted = try tool.run(import_ + ["--delta-out", delta])
+        #expect(inserted.error.hasSuffix("relationships of 3 objects changed, which a delta doesn't have\n"))
+        #expect(try tool.run("bookmark", "add", tool.store, "mail").status == 0)
+        let swapped = Self.books.replacingOccurrences(of: "12,村上春樹", with: "12,大江健三郎")
+            .replacingOccurrences(of: "無名,1,", with: "無名,2,村上春樹")
+        let second = try tool.file("second.csv", swapped)
+        try FileManager.default.removeItem(atPath: delta)
+        let updated = try tool.run(import_.map { $0 == first ? second : $0 } + ["--delta-out", delta])
+        #expect(updated.error.hasSuffix("relationships of 2 objects changed, which a delta doesn't have\n"))
+        #expect(
+            try String(contentsOfFile: delta, encoding: .utf8) == #"{"op":"update","key":"無名","values":{"price":2}}"#
+                + "\n")
+        func changes(_ format: String) throws -> Tool.Result {
+            try tool.run("changes", tool.store, "--entity", "Book", "--since", "mail", "--output", format)
+        }
+        let table = try changes("table")
+        #expect(table.error == "fetchindex: only relationships of 1 printed object changed, not values\n")
+        #expect(
+            table.output == """
+                update #2  海辺のカフカ  author: related changed
+                update #4  無名  price: 1 → 2, author: related changed
+
+                """)
+        let lines = try changes("jsonl").output.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.contains(#","related":["author"]}"#) }, "\(lines)")
+        let csv = try changes("csv").output.split(separator: "\n")
+        #expect(csv[0] == "kind,id,key,entity,old,new,related" && csv[1].hasSuffix(",author"), "\(csv)")
+        #expect(try changes("markdown").output.contains("author: changed"))
+    }
+
     @Test func aMissingRelatedObjectIsAnErrorWithoutCreateRelated() throws {
         try importAuthors()
         let text = "title,author\n一,村上春樹\n二,三島由紀夫\n三,三島由紀夫\n"

@@ -93,11 +93,26 @@ struct ChangesCommand: ParsableCommand {
                 ofEntity: entity, since: point, until: until, report.print)
             try report.end(since: first, until: last)
             try Output.settle()
+            let linked = try container.countOfOnlyLinked(ofEntity: entity, from: first, to: last)
+            Self.warn(ofOnlyRelated: report.onlyRelatedCount, ofOnlyLinked: linked)
             try move(from: first, to: last, in: container)
+            return report.count + linked == 0
         } catch StoreError.logTooShort {
             throw try unreachable(point, in: container)
         }
-        return report.count == 0
+    }
+
+    /// Warns of objects whose values haven't changed, but their relationships.
+    private static func warn(ofOnlyRelated related: Int, ofOnlyLinked linked: Int) {
+        var parts: [String] = []
+        if related > 0 {
+            parts.append(
+                "only relationships of \(Numbers.count(related, "printed object")) changed, not values")
+        }
+        if linked > 0 {
+            parts.append("many-to-many relationships of \(Numbers.count(linked, "other object")) changed")
+        }
+        if !parts.isEmpty { Output.error(parts.joined(separator: "; ")) }
     }
 
     /// Moves the bookmark of `--since`, if asked to.
@@ -130,10 +145,7 @@ struct ChangesCommand: ParsableCommand {
             return try container.withOrder(definition, options, since: point, until: until) { order, change in
                 let first = try order.commit(of: point)
                 let last = try until.map(order.commit(of:)) ?? order.commit
-                let change = try order.changes(since: .commit(first), until: .commit(last))
-                // If the change is unknown, so may be the order at an earlier point.
-                let end = last == order.commit || change.rebuilt != nil ? order : try order.past(at: .commit(last))
-                let details = ChangeDetails(definition, end, since: first, withValues: output != .table)
+                let details = ChangeDetails(definition, order, since: first, withValues: output != .table)
                 let report = ChangeReport(change, ContinuousClock.now - start, details)
                 bar.finish()
                 let isKnown = try print(report, of: cacheName, definition, order, change, since: first)

@@ -231,6 +231,15 @@ struct ImportCommand: ParsableCommand {
                 "\(Numbers.count(writer.unnamedCount, "object")) without a key cannot be named, and \(writer.unnamedCount == 1 ? "is" : "are") left out of the delta"
             )
         }
+        if writer.relatedCount > 0 {
+            Output.error(
+                "relationships of \(Numbers.count(writer.relatedCount, "object")) changed, which a delta doesn't have")
+        }
+        let linked = try preview.countOfLinked(ofEntity: entity)
+        if linked > 0 {
+            Output.error(
+                "many-to-many relationships of \(Numbers.count(linked, "object")) changed, which a delta doesn't have")
+        }
     }
 
     private func outcome(

@@ -44,7 +44,8 @@ extension ChangeDocument {
         guard wants(change.kind) else { return leaveOut(change.kind) }
         add(
             change.kind, name: change.key?.shownText ?? "#\(change.objectID.number)", place: "",
-            columns: change.entity.attributes.map(\.name), old: change.oldValues, new: change.newValues)
+            columns: change.entity.attributes.map(\.name), old: change.oldValues, new: change.newValues,
+            related: change.kind == .update ? change.changedRelationships : [])
     }
 
     /// Writes the document to standard output as HTML or Markdown. Another program renders it.

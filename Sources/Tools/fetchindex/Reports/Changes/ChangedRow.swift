@@ -18,6 +18,8 @@ struct ChangedRow {
     private(set) var old: [Value]?
     /// All values after the change; nil in the batches of `apply`, for a deleted object, and if they can't be read.
     private(set) var new: [Value]?
+    /// The names of an updated object's relationships that changed; empty for a row of an order.
+    private(set) var related: [String] = []
     private(set) var from: RowPath?
     private(set) var to: RowPath?
     /// The name of the section that the row left, or stayed in; null for the section of null. Nil for a new row, if the
@@ -31,6 +33,7 @@ struct ChangedRow {
         (kind, id, key) = (change.kind, change.objectID.number, change.key)
         (entity, attributes) = (change.entity.name, change.entity)
         (old, new) = (change.oldValues, change.newValues)
+        if kind == .update { related = change.changedRelationships }
     }
 
     init(

@@ -56,6 +56,11 @@ struct ChangedRowText {
     }
 
     private func appendEnd(of row: ChangedRow, to bytes: inout [UInt8]) {
+        for (index, name) in row.related.enumerated() {
+            bytes += (index == 0 ? #","related":["# : ",").utf8
+            JSONText.append(encoded: name, to: &bytes)
+        }
+        if !row.related.isEmpty { bytes.append(UInt8(ascii: "]")) }
         if let to = row.to { Self.append(to, #","to":["#, to: &bytes) }
         if let name = row.toSectionName {
             bytes += #","toSectionName":"#.utf8

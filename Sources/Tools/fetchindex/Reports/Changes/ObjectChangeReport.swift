@@ -13,7 +13,7 @@ final class ObjectChangeReport {
     }
 
     private static let start = "{\"rows\":["
-    private static let columns = ["kind", "id", "key", "entity", "old", "new"]
+    private static let columns = ["kind", "id", "key", "entity", "old", "new", "related"]
 
     private let entity: String
     private let format: ChangesFormat
@@ -21,6 +21,8 @@ final class ObjectChangeReport {
     private var writer: CatalogueWriter?
     private var text = ChangedRowText()
     private(set) var count = 0
+    /// The number of updated objects of which only relationships changed: their old and new values are equal.
+    private(set) var onlyRelatedCount = 0
 
     /// `most` is the maximum number of objects of each kind in HTML and Markdown.
     init(entity: String, as format: ChangesFormat, title: String? = nil, most: Int) throws {
@@ -31,6 +33,7 @@ final class ObjectChangeReport {
 
     func print(_ change: ObjectChange) throws {
         count += 1
+        if !change.changedRelationships.isEmpty, change.oldValues == change.newValues { onlyRelatedCount += 1 }
         switch format {
         case .table: Output.line(line(of: change))
         case .json: write(ChangedRow(change), after: count == 1 ? Self.start : ",")
@@ -72,6 +75,7 @@ final class ObjectChangeReport {
             try writer?.append(row.key.map { .string($0.shownText) } ?? .null)
             try writer?.append(row.entity.map { .string($0) } ?? .null)
             for values in [row.old, row.new] { try writer?.append(text.field(values, of: row)) }
+            try writer?.append(row.related.isEmpty ? .null : .string(row.related.joined(separator: ",")))
             try writer?.endRow()
             try writer?.writeOutPiece()
         } catch let error as CatalogueWriter.Unwritable {
@@ -89,6 +93,7 @@ final class ObjectChangeReport {
                 parts.append("\(attribute.name.visible): \(before.shownText.visible) → \(after.shownText.visible)")
             }
         }
+        if change.kind == .update { parts += change.changedRelationships.map { "\($0.visible): related changed" } }
         let values = parts.isEmpty ? "" : "  " + parts.joined(separator: ", ")
         return "\(change.kind.word)\(entity) #\(change.objectID.number)\(key)\(values)"
     }
