@@ -81,6 +81,33 @@ import Testing
         #expect(try tool.run("rank", tool.store, "--cache", "all", "--value", "inf").status == 2, "an integer")
     }
 
+    /// Workers that open the order one after the other, while others commit, read parts of one state.
+    @Test func partsOfAnEarlierStateAreComplete() throws {
+        #expect(try tool.run("bookmark", "add", tool.store, "work").status == 0)
+        let before = try codes("--cache", "all")
+        var parts: [Int] = []
+        for part in 1...3 {
+            parts += try codes("--cache", "all", "--at", "work", "--part", "\(part)/3")
+            let lines =
+                #"{"op":"delete","key":\#(part * 7)}"# + "\n"
+                + #"{"op":"insert","key":\#(1000 + part),"values":{"kind":5,"size":\#(part * 100)}}"# + "\n"
+                + #"{"op":"update","key":\#(part * 11),"values":{"size":-1}}"# + "\n"
+            #expect(try tool.run("apply", tool.store, try tool.file("d.jsonl", lines)).status == 0)
+        }
+        #expect(parts == before)
+        // Values and sections are as they were, also in the newest state's other order.
+        let json = try tool.run("fetch", tool.store, "--cache", "by kind", "--at", "1", "--output", "json")
+        #expect(json["count"] as? Int == 100 && (json["sections"] as? [Any])?.count == 2, "\(json.error)")
+        let sizes = (json["rows"] as? [[String: Any]])?.map { ($0["values"] as? [String: Int])?["size"] }
+        #expect(sizes?.contains(-1) == false)
+        let shown = try tool.run("cache", "show", tool.store, "all", "--output", "json")
+        #expect((shown["cache"] as? [String: Any])?["commit"] as? Int == 1, "the cache stays as it is")
+        #expect(try codes("--sort", "size:desc", "--at", "1", "--limit", "3") == Array(before.prefix(3)))
+        #expect(try tool.run("fetch", tool.store, "--cache", "all", "--at", "99").error.contains("no commit 99 yet"))
+        #expect(try tool.run("fetch", tool.store, "--cache", "all", "--at", "nobody").status == 2)
+        #expect(try tool.run("fetch", tool.store, "--cache", "all", "--at", "1", "--require", "hit").status == 2)
+    }
+
     @Test func aRankSaysHowManyStandBefore() throws {
         func rank(_ arguments: String...) throws -> Tool.Result {
             try tool.run(["rank", tool.store, "--cache"] + arguments)

@@ -67,6 +67,12 @@ struct FetchCommand: ParsableCommand {
             valueName: "key"))
     var distinct: String?
     @OptionGroup var choice: RowChoice
+    @Option(
+        help: ArgumentHelp(
+            "Print the state at an earlier point, without changing the cache.",
+            discussion: "A bookmark, the number of a commit, or a time in ISO 8601, which the log must reach."),
+        transform: StorePoint.parse)
+    var at: StorePoint?
     @Flag(help: "Instead of sections and rows, print the plan, and the numbers of rows read and matched.")
     var explain = false
     @Option(help: "A table for people, JSON for programs, or only rows as JSON lines, CSV or TSV.")
@@ -118,6 +124,9 @@ struct FetchCommand: ParsableCommand {
         }
         if requestName != nil && entity != nil { throw ValidationError("--request has an entity of its own.") }
         if requestName == nil && !values.isEmpty { throw ValidationError("--with needs --request.") }
+        if at != nil && (explain || count || require != nil) {
+            throw ValidationError("--explain, --count and --require are for the newest state, not for --at.")
+        }
         if cacheName == nil && (require != nil || timeout.seconds != nil) {
             throw ValidationError("--require and --timeout need --cache.")
         }
@@ -137,9 +146,10 @@ struct FetchCommand: ParsableCommand {
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
         options.writeTimeout = timeout.limit
         if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
-        options.limitRows(to: mostRows, countingAll: output.catalogue == nil)
+        // An earlier order is reconstructed from the whole current one.
+        options.limitRows(to: at == nil ? mostRows : .max, countingAll: output.catalogue == nil)
         let start = ContinuousClock.now
-        try container.withOrder(definition, options) { order in
+        try withOrder(definition, options, in: container) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
             if let plan {

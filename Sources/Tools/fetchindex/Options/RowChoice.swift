@@ -13,7 +13,7 @@ struct RowPart {
 struct RowChoice: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Print one of several equal parts of the rows, such as 3/16, for workers that share them. No row is in two parts as long as the store doesn't change.",
+            "Print one of several equal parts of the rows, such as 3/16, for workers that share them. With the same --at, each row is in exactly one part.",
             valueName: "k/n"))
     var part: String?
     @Option(help: "Print this number of rows, which are chosen by chance, in their order.") var sample: Int?
