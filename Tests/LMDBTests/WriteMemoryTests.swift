@@ -87,10 +87,11 @@ import Testing
         #expect(try cursor.seek(toKeyFrom: 1_000))
         try transaction.limitMemory(to: 0)
         #expect([UInt8](copying: cursor.value) == [UInt8](repeating: UInt8(1_000 % 251), count: 100))
-        try cursor.put([1, 2, 3].span.bytes, for: 1_000)
+        let replacement: [UInt8] = [1, 2, 3]
+        try cursor.put(replacement.span.bytes, for: 1_000)
         var changed: [UInt8] = []
         _ = try view.get(1_000, in: tables[1]) { changed = [UInt8](copying: $0) }
-        #expect(changed == [1, 2, 3])
+        #expect(changed == replacement)
     }
 
     /// LMDB alone keeps all pages of this transaction in memory until the commit: 10,000 pages of 4 KiB.
