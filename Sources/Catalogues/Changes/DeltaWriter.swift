@@ -26,8 +26,8 @@ package struct DeltaWriter {
     package init(key: String?) { self.key = key }
 
     /// Writes changes in pieces. Deletions come first, so that another object can take a unique value of a deleted one;
-    /// `forEachChange` is therefore called twice, and must pass the same changes to its body. Rethrows its errors and
-    /// those of `output`.
+    /// `forEachChange` is therefore called twice, and must pass the same changes to its body. Rethrows its errors, and
+    /// the errors of `output`.
     package mutating func write(
         _ forEachChange: @escaping ((ObjectChange) throws -> Void) throws -> Void, to output: ([UInt8]) throws -> Void
     ) throws {

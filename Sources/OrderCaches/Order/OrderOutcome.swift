@@ -1,4 +1,4 @@
-/// How an order was opened. Its rows are named like those of an ``OrderChange``.
+/// How an order was opened. `RowID` names a row, as in ``OrderChange``.
 public enum OrderOutcome<RowID: Hashable & Sendable>: Equatable, Sendable {
     /// The order in the cache, or in the controller, was current.
     case hit

@@ -89,7 +89,7 @@ extension FollowedSource {
     }
 }
 
-// The stored form: one JSON object with the members of the table, those of its key, and those of its copy's state.
+// The stored form: one JSON object with the members of the table, of its key, and of its copy's state.
 extension FollowedSource.Table: Codable {
     private enum CodingKeys: String, CodingKey {
         case schema

@@ -12,7 +12,7 @@ struct SQLiteSchema {
     /// Damaged pages can name each other in a circle.
     private static let mostPages = 100_000
 
-    /// Nil for a file of another kind than SQLite's.
+    /// Opens a database; returns nil if the file isn't one.
     init?(_ path: String) {
         guard CoreDataOptions.isFile(path), let pages = Pages(path) else { return nil }
         let header = pages.bytes(at: 0, Self.headerLength)
