@@ -4,8 +4,10 @@ internal import FetchIndexModels
 /// Imports a catalogue file, or several with the same columns, into an entity:
 ///
 /// - opens the file and reads its columns
-/// - creates or changes the entity so that the rows fit it: `EntityPreparation`
+/// - decides how the model must change so that the rows fit their entity: `EntityPreparation`
 /// - reads, converts and writes the rows: `RowImport`
+///
+/// The model changes first, in a transaction of its own. If all rows are one transaction, it's part of that.
 package struct CatalogueImport {
     /// The result of an import.
     package struct Outcome {
@@ -39,8 +41,7 @@ package struct CatalogueImport {
     package func run(
         review: Review = { _ in nil }, progress: (_ rows: Int, _ fraction: Double) -> Void
     ) throws -> Outcome {
-        var request = self.request
-        let inputs = try request.files.map { [request] path in
+        let inputs = try request.files.map { path in
             var input = try request.isDatabase ? CatalogueInput(path) : CatalogueInput.opening(path)
             (input.delimiter, input.listPath) = (request.delimiter, request.listPath)
             return input
@@ -55,39 +56,26 @@ package struct CatalogueImport {
         try request.requireNames(in: file.source.columns)
         let primaryKey = (file.source as? SQLiteTable)?.primaryKey
         if request.replaces && request.key == nil && primaryKey == nil { throw ImportError.noKey }
-        let container = try open(&request)
+        let container = try open()
         let keyed = try keyed(request, by: primaryKey, in: container)
         let review = try review(container)
         let model = try container.model()
-        let isNew = model.entity(named: request.entity) == nil
-        try EntityPreparation(keyed, container, file).prepare()
+        let fitting = try EntityPreparation(keyed, container, file).fittingModel()
         file.endSampling()
-        var outcome: Outcome
-        do { outcome = try RowImport(keyed, file.source, container, review).run(progress: progress) } catch {
-            // A refused import leaves no entity that it has made.
-            if isNew && review != nil { _ = try? container.dropEmptyEntity(named: request.entity) }
-            throw error
-        }
-        outcome.changedModel = try container.model() != model
+        var outcome = try RowImport(keyed, file.source, container, fitting, review).run(progress: progress)
+        outcome.changedModel = fitting != model
         outcome.commit = try container.newestCommit()
         return outcome
     }
 
-    /// Opens the store. A dry run creates neither a store nor an entity: it imports a new entity into a temporary store.
-    private func open(_ request: inout ImportRequest) throws -> PersistentContainer {
-        guard request.isDryRun else {
-            return try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
-        }
+    /// Opens the store. A dry run creates none: it imports into a temporary store instead.
+    private func open() throws -> PersistentContainer {
         do {
-            let container = try PersistentContainer(storeAt: request.store, threads: request.threads)
-            if try container.model().entity(named: request.entity) != nil { return container }
-            if let relation = request.relations.first(where: { $0.entity != request.entity }) {
-                throw ImportError.unpreviewed(entity: request.entity, related: relation.entity)
-            }
-        } catch StoreError.missing {}
-        let temporary = try PersistentContainer(temporaryWith: Model())
-        request.store = temporary.path
-        return temporary
+            return try PersistentContainer(
+                storeAt: request.store, creates: !request.isDryRun, threads: request.threads)
+        } catch StoreError.missing where request.isDryRun {
+            return try PersistentContainer(temporaryWith: Model())
+        }
     }
 
     /// Returns the request with a table's primary key as its key, unless another key is given, or a stored entity
@@ -124,9 +112,12 @@ package struct CatalogueImport {
         }
         var request = request
         request.relations = []
-        if !request.isDryRun { try EntityPreparation(request, container, nil).prepare() }
+        let fitting = try EntityPreparation(request, container, nil).fittingModel()
+        if !request.isDryRun && fitting != model {
+            try BatchWriter(container, adding: fitting, entity: request.entity, key: nil, author: "import").commit()
+        }
         var outcome = Outcome()
-        outcome.changedModel = try container.model() != model
+        outcome.changedModel = fitting != model
         outcome.commit = try container.newestCommit()
         return outcome
     }

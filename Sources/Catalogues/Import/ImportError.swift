@@ -12,8 +12,6 @@ package enum ImportError: Error {
     case otherType(entity: String, attribute: String, stored: ValueType, given: ValueType)
     /// Objects that the file lacks should be deleted, but neither the request nor the table has a key.
     case noKey
-    /// A dry run can't create an entity whose rows name objects of a stored entity.
-    case unpreviewed(entity: String, related: String)
     /// Rows were skipped, so it's unknown which objects the file lacks.
     case skipped(count: Int, first: BadInput?)
     /// The file lacks more objects than may be deleted.
@@ -29,8 +27,6 @@ extension ImportError: CustomStringConvertible {
         case .otherType(let entity, let attribute, let stored, let given):
             "\(entity).\(attribute) is stored as \(stored.name), not as \(given.name)"
         case .noKey: "the table has no primary key of one column"
-        case .unpreviewed(let entity, let related):
-            "a dry run creates no entity, and the new entity \(entity) would name objects of \(related)"
         case .skipped(let count, let first): "\(counted(count, "bad row")) skipped\(first.map { " (\($0))" } ?? "")"
         case .lacksTooMany(let missing, let objects, let most):
             "the file lacks \(missing) of \(counted(objects, "object")), more than \(most) per cent"

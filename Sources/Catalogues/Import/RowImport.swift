@@ -33,18 +33,24 @@ final class RowImport {
     /// The objects of the rows; empty unless the import replaces.
     private(set) var seen = SeenObjects()
 
+    /// `model` is the store's model, or has more than that.
     init(
-        _ request: ImportRequest, _ source: any RowSource, _ container: PersistentContainer,
+        _ request: ImportRequest, _ source: any RowSource, _ container: PersistentContainer, _ model: Model,
         _ review: ((BatchPreview) throws -> Void)? = nil
     ) throws {
         (self.request, self.source, self.review) = (request, source, review)
         isOneTransaction = request.replaces || request.isDryRun || review != nil
         (replaces, skipsBadRows) = (request.replaces, request.skipsBadRows)
-        writer = try BatchWriter(container, entity: request.entity, key: request.key, author: "import")
-        objectCount = try container.count(ofEntity: request.entity)
+        let stored = try container.model()
+        let isStored = stored.entity(named: request.entity) != nil
+        objectCount = try isStored ? container.count(ofEntity: request.entity) : 0
+        writer = try BatchWriter(
+            container, adding: model == stored ? nil : model, entity: request.entity, key: request.key,
+            author: "import")
+        if !isOneTransaction { try writer.commit() }
         related = try RelatedColumns(
-            source.columns, to: writer.entity, in: container.pinnedState().model, request,
-            NumberOwner(in: container, isKeyed: request.key != nil))
+            source.columns, to: writer.entity, in: writer.model, request,
+            NumberOwner(for: writer, isKeyed: request.key != nil))
         converter = try RowConverter(
             source.columns, to: writer.entity, request, related,
             mayUpdate: !request.clearsMissing && (request.key != nil || related.idPlace != nil))

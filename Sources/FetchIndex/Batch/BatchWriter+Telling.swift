@@ -38,7 +38,7 @@ extension BatchWriter {
             told = nil
             try engine.keepAll(in: ended)
             let snapshot = try ended.commitAndRead()
-            savedCounts = counts
+            noteCommit()
             switch try engine.attemptOrCompare(cache, in: snapshot) {
             case .opened(let reading):
                 try body(

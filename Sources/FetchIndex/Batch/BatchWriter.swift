@@ -56,6 +56,8 @@ public final class BatchWriter {
     /// the commit rethrows the error: rules can refuse a batch that changes too much.
     public var beforeCommit: ((BatchPreview) throws -> Void)?
     var writer: StoreWriter?
+    /// What the first transaction adds to the store's model; nil once it's committed.
+    private var added: Model?
     /// The order that a cache's reader has received, but the cache doesn't store yet.
     var told: CacheReading?
     /// The store that allocated the numbers of the inserted objects; nil if this store allocates them. `commit()` and
@@ -78,22 +80,45 @@ public final class BatchWriter {
 
     /// `key` names the unique attribute by which ``object(key:)`` finds objects, and imported rows update objects.
     /// Throws `StoreError`, for example for an unknown name, and `RequestError` if the key isn't unique.
-    public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
-        do {
-            self.container = container
-            store = container.store
-            let model = try store.snapshot().model
-            entityNumber = try model.number(of: name)
-            let entity = model.entities[entityNumber]
-            self.entity = entity
-            origin = container.origin(ofEntity: entityNumber, named: name)
-            self.author = author
-            constraint = try key.map { key in
-                guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: key)) else {
-                    throw RequestError.wrongType("\(name).\(key) is not unique, so it cannot be the key")
-                }
-                return constraint
+    public convenience init(
+        _ container: PersistentContainer, entity name: String, key: String? = nil, author: String = ""
+    ) throws {
+        try self.init(container, adding: nil, entity: name, key: key, author: author)
+    }
+
+    private init(
+        _ container: PersistentContainer, _ model: Model, entity name: String, key: String?, author: String
+    ) throws {
+        self.container = container
+        store = container.store
+        entityNumber = try model.number(of: name)
+        let entity = model.entities[entityNumber]
+        self.entity = entity
+        origin = container.origin(ofEntity: entityNumber, named: name)
+        self.author = author
+        constraint = try key.map { key in
+            guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: key)) else {
+                throw RequestError.wrongType("\(name).\(key) is not unique, so it cannot be the key")
             }
+            return constraint
+        }
+    }
+
+    /// Makes a writer whose first transaction adds to the store's model what `model` has and the store lacks: entities,
+    /// attributes and relationships. So dropping the transaction undoes that, too. The transaction begins at once, unless
+    /// `model` is nil. Costs like `PersistentContainer.migrate`. Throws like the public initializer.
+    package convenience init(
+        _ container: PersistentContainer, adding model: Model?, entity name: String, key: String?, author: String
+    ) throws {
+        do {
+            let begun = try model.map { model in
+                let begun = try container.store.beginWrite(author: author)
+                try container.add(model, in: begun, author: author)
+                return begun
+            }
+            let stored = try begun?.model ?? container.store.snapshot().model
+            try self.init(container, stored, entity: name, key: key, author: author)
+            (writer, added) = (begun, model)
         } catch { throw publicError(error) }
     }
 
@@ -101,6 +126,7 @@ public final class BatchWriter {
     func transaction() throws -> StoreWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: !isDeferring)
+        if let added { try container.add(added, in: begun, author: author) }
         let stored = begun.model.entities[entityNumber]
         guard stored.hasSameRules(as: entity), entity.isReadable(with: stored), stored.slots.count == entity.slots.count
         else {
@@ -120,6 +146,11 @@ public final class BatchWriter {
             throw RequestError.wrongType("the writer writes \(entity.name), not \(object.entityName)")
         }
         return key
+    }
+
+    /// The model of the open transaction, or the store's.
+    package var model: Model {
+        get throws { try withPublicErrors { try (writer ?? store.snapshot()).model } }
     }
 
     /// Calls the body with the number of each object of the entity, in ascending order, until the body returns false.
@@ -210,7 +241,7 @@ public final class BatchWriter {
         try seal(ended)
         try container.cacheEngine.keepAll(in: ended)
         let commit = try ended.commit()
-        savedCounts = counts
+        noteCommit()
         return commit
     }
 
@@ -233,7 +264,7 @@ public final class BatchWriter {
             }
             try engine.keepAll(in: ended, except: written.opened == nil ? [] : [cacheName])
             try ended.commit()
-            savedCounts = counts
+            noteCommit()
             let model = ended.model
             switch written {
             case .unusable(let reason): return .rebuilt(reason)
@@ -242,6 +273,11 @@ public final class BatchWriter {
                 return opened.outcome.identified { container.id(of: $0, in: model) }
             }
         }
+    }
+
+    func noteCommit() {
+        savedCounts = counts
+        added = nil
     }
 
     /// Whether a transaction is open, because something was written or read since the last commit or rollback.

@@ -48,6 +48,21 @@ extension PersistentContainer {
     }
 }
 
+extension PersistentContainer {
+    /// Adds to the store's model, within an open transaction, what another model has and the store lacks.
+    func add(_ model: Model, in writer: StoreWriter, author: String) throws {
+        try migrate(to: writer.model.described.adding(model), .demanded, in: writer, author: author)
+    }
+
+    /// Migrates the store to a model within an open transaction, in a commit of its own, and updates the caches of its
+    /// indexes. Costs like `migrate`; after an error, the transaction can't be used.
+    func migrate(to model: Model, _ migration: Migration, in writer: StoreWriter, author: String) throws {
+        guard let old = try writer.migrateAndSeal(to: model, migration, author: author) else { return }
+        try cacheEngine.matchIndexes(in: writer, from: old)
+        try writer.beginNextCommit(author: author)
+    }
+}
+
 extension Store {
     /// Migrates the store to a model and updates the caches of its indexes, in one transaction.
     func migrate(to model: Model, _ migration: Migration) throws {

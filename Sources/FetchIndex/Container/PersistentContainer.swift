@@ -167,10 +167,7 @@ public final class PersistentContainer: Sendable {
 
     /// The stored model in the store's newest state. Throws `StoreError`.
     public func model() throws -> Model {
-        try withPublicErrors {
-            let model = try store.snapshot().model
-            return Model(entities: model.entities.filter { !$0.isDropped && !$0.isJoin }, requests: model.requests)
-        }
+        try withPublicErrors { try store.snapshot().model.described }
     }
 
     /// Removes an entity with its objects and caches, and the relationships that lead from and to it, in one transaction.

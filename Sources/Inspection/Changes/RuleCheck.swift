@@ -121,7 +121,9 @@ package struct RuleCheck {
             case .updated: counts.updated
             case .deleted: counts.deleted
             }
-        let objects = try container.count(ofEntity: entity)
+        // The transaction may add the entity.
+        let isStored = try container.model().entity(named: entity) != nil
+        let objects = try isStored ? container.count(ofEntity: entity) : 0
         if limit.allows(Decimal(count), of: Decimal(objects)) { return nil }
         return "\(Numbers.grouped(count)) of \(Numbers.count(objects, "object")) would be \(kind.rawValue)"
     }

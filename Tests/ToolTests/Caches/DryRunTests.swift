@@ -106,4 +106,47 @@ import Testing
             "\(result.error)")
         #expect(try data() == before)
     }
+
+    /// The output of an import, without its time.
+    private func shown(_ result: Tool.Result) -> String {
+        result.output.replacing("nothing was changed; would import ", with: "")
+            .replacing(#/ in [^:]*:/#, with: ":").replacing(#/; commit \d+/#, with: "")
+    }
+
+    @Test func changesOfTheModelArePreviewed() throws {
+        let before = try data()
+        let file = try tool.file(
+            "more.csv", "code,kind,size,colour,maker\n" + (10..<25).map { "\($0),1,\($0),red,m\($0 % 2)\n" }.joined())
+        let import_ = [
+            "import", tool.store, file, "--entity", "Item", "--key", "code", "--add-columns", "--relate",
+            "maker=Maker.name", "--create-related",
+        ]
+        let dry = try tool.run(import_ + ["--dry-run", "--cache", "c", "--summary"])
+        #expect(dry.status == 0, "\(dry.error)")
+        #expect(dry.output.contains("c:\n20 rows → 25: 5 inserted, 6 moved, 4 updated\n"), "\(dry.output)")
+        #expect(try data() == before)
+        let refused = try tool.run(import_ + ["--rule", "inserted at most 1"])
+        #expect(refused.status == 1 && refused.error.contains("inserted"), "\(refused.error)")
+        #expect(try !tool.run("model", "show", tool.store).output.contains("colour"))
+        let alone = try tool.run(import_ + ["--dry-run"])
+        let real = try tool.run(import_ + ["--rule", "inserted at most 7"])
+        #expect(real.status == 0, "\(real.error)")
+        #expect(shown(alone) == shown(real))
+        #expect(shown(real).contains("5 inserted, 10 updated, 0 unchanged, 2 related created"), "\(real.output)")
+        let red = ["--entity", "Item", "--where", "colour == 'red' AND maker.name == 'm1'"]
+        let rows = try tool.run(["fetch", tool.store] + red)
+        #expect(rows.output.contains("23"), "\(rows.output)")
+    }
+
+    @Test func aNewEntityWhoseRowsNameStoredObjectsIsPreviewed() throws {
+        let before = try data()
+        let file = try tool.file("orders.csv", "number,item\n1,3\n2,4\n1,5\n")
+        let import_ = [
+            "import", tool.store, file, "--entity", "Order", "--key", "number", "--relate", "item=Item.code",
+        ]
+        let dry = try tool.run(import_ + ["--dry-run"])
+        #expect(dry.status == 0, "\(dry.error)")
+        #expect(try data() == before)
+        #expect(shown(dry) == shown(try tool.run(import_)))
+    }
 }

@@ -4,20 +4,15 @@ internal import FetchIndexValues
 
 // Compares the columns of a file with the attributes of a stored entity.
 extension EntityPreparation {
-    /// Adds the missing columns to a stored entity, as optional attributes. That is a free change: no record is
-    /// rewritten.
-    func addMissing(_ columns: [String], to stored: Entity) throws {
+    /// Returns the attributes for the columns that a stored entity lacks. They are optional, so adding them is a free
+    /// change: no record is rewritten.
+    func missingAttributes(_ columns: [String], of stored: Entity) throws -> [AttributeDescription] {
         let missing = columns.filter { stored.slot(of: $0) == nil }
         let known = columns.filter { stored.slot(of: $0) != nil }
         let types = types(of: columns)
         _ = try differs(stored, from: known, types.filter { stored.slot(of: $0.key) != nil }, isEmpty: false)
-        if missing.isEmpty { return }
         let found = try inferredTypes(of: missing)
-        let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
-        let container = try PersistentContainer(storeAt: request.store)
-        // The model must have all entities, because the entity may just have got relationships to them.
-        let entities = try container.model().entities
-        try container.migrate(to: Model(entities: entities.map { $0.name == entity ? $0.adding(added, []) : $0 }))
+        return missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
     }
 
     /// Returns whether a stored entity lacks a column or an attribute with a given type, has an attribute of another
@@ -55,14 +50,5 @@ extension EntityPreparation {
             reason: "the stored entity \(entity) has no such attribute\(stored.nearName(to: name).hint)")
         bad.remedy = .addColumns
         return bad
-    }
-}
-
-extension Entity {
-    /// The entity with more attributes and relationships.
-    func adding(_ attributes: [AttributeDescription], _ relationships: [RelationshipDescription]) -> Entity {
-        Entity(
-            name, self.attributes + attributes, relationships: self.relationships + relationships,
-            unique: uniqueAttributes, indexes: indexes, superentity: superentity, isAbstract: isAbstract)
     }
 }

@@ -2,13 +2,14 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Creates or changes an entity so that a file's rows fit it.
+/// Decides which model the store needs so that a file's rows fit their entity.
 ///
 ///     the store lacks it                       it's created with the file's columns, or those of the given types
 ///     it has no objects, and `isAlone`         it's created anew if it doesn't fit, unless columns are added
 ///     any other stored entity                  it keeps its types; it gets missing columns if the request says so
 ///
-/// The second case is for an entity that has no objects because an import failed after it had inferred wrong types.
+/// The second case is for an entity that has no objects because an import failed after it had inferred wrong types. The
+/// unfit entity is dropped at once, except in a dry run. All other changes are left to the caller.
 struct EntityPreparation {
     let request: ImportRequest
     let container: PersistentContainer
@@ -25,29 +26,29 @@ struct EntityPreparation {
         all = file?.source.columns ?? []
     }
 
-    /// Creates or changes the entity if needed, after the entities that it's related to. The columns of relations
-    /// become relationships. Columns of a stored entity's relationships, of object numbers and of stores don't become
-    /// attributes.
-    func prepare() throws {
-        try prepareRelated()
-        let stored = try container.model().entity(named: entity)
+    /// Returns the stored model with the entity, created or changed if needed, and the entities that it's related to.
+    /// The columns of relations become relationships. Columns of a stored entity's relationships, of object numbers and
+    /// of stores don't become attributes.
+    func fittingModel() throws -> Model {
+        let model = try withRelatedEntities(container.model())
+        let stored = model.entity(named: entity)
         let columns = try attributeColumns(of: stored)
         guard let stored else {
             let new = Entity(entity, try newAttributes(columns, besides: []))
-            return try create(model(adding: request.relations, to: new))
+            return try model.adding(request.relations, to: new)
         }
-        try addRelationships(to: stored)
-        if request.addsColumns { return try addMissing(columns, to: stored) }
-        guard try dropUnfit(stored, columns) else { return }
+        let related = try withRelationships(of: stored, model)
+        if request.addsColumns {
+            let added = try missingAttributes(columns, of: stored)
+            guard !added.isEmpty, let stored = related.entity(named: entity) else { return related }
+            return related.with(stored.adding(added, []))
+        }
+        guard try dropUnfit(stored, columns) else { return related }
         let kept = keptAttributes(of: stored, types(of: columns))
         let new = Entity(
             entity, kept + (try newAttributes(columns, besides: kept)), unique: stored.uniqueListsOfAttributes,
             indexes: stored.indexesOfAttributes, isAbstract: stored.isAbstract)
-        try create(Model(entities: [new.adding([], stored.relationships)]))
-    }
-
-    private func create(_ model: Model) throws {
-        _ = try PersistentContainer(storeAt: request.store, model: model, creates: true)
+        return related.with(new.adding([], stored.relationships))
     }
 
     /// The columns that are attributes, in the file's order.

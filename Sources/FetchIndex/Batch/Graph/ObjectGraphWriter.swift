@@ -78,10 +78,7 @@ package final class ObjectGraphWriter {
         }
     }
 
-    var storedModel: Model {
-        let model = writer.model
-        return Model(entities: model.entities.filter { !$0.isDropped && !$0.isJoin }, requests: model.requests)
-    }
+    var storedModel: Model { writer.model.described }
 
     private func relaxed(_ model: Model) throws -> Model {
         let stored = storedModel
@@ -94,9 +91,7 @@ package final class ObjectGraphWriter {
     func migrate(exactly model: Model) throws {
         var migration = Migration.demanded
         migration.allowsPasses = true
-        guard let old = try writer.migrateAndSeal(to: model, migration, author: author) else { return }
-        try container.cacheEngine.matchIndexes(in: writer, from: old)
-        try writer.beginNextCommit(author: author)
+        try container.migrate(to: model, migration, in: writer, author: author)
     }
 
     /// The store's model, migrated.

@@ -165,11 +165,6 @@ struct ImportCommand: ParsableCommand {
         {
             throw ValidationError("--delta-out names the catalogue itself.")
         }
-        if (review.dryRun || review.hasRules) && (addColumns || createRelated) {
-            throw ValidationError(
-                "--add-columns and --create-related change the model first: --dry-run and rules cannot be used with them."
-            )
-        }
     }
 
     /// What is wrong if no entity is named.

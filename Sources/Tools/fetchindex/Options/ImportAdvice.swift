@@ -47,7 +47,6 @@ extension ImportError {
                 "\(self); `fetchindex model migrate` with --change \(RequestText.quoted(attribute)):\(given.name) "
                     + "changes it; after a failed first import, drop the entity with `fetchindex model drop-entity`")
         case .noKey: RequestError.wrongType("\(self), so --replace needs --key, which matches rows with objects")
-        case .unpreviewed: Failure("\(self)")
         case .skipped(let count, let first):
             Failure(
                 "\(Numbers.count(count, "bad row")) skipped\(first.map { " (\($0.sentence))" } ?? ""), so --replace cannot "

@@ -43,9 +43,10 @@ package struct NumberOwner {
     /// The giver of all numbers in the file, if the import has no key.
     private var only: NumberGiver?
 
-    /// Reads the facts about numbers in the newest state of the store. Throws `StoreError`.
-    package init(in container: PersistentContainer, isKeyed: Bool) throws {
-        let snapshot = try withPublicErrors { try container.store.snapshot() }
+    /// Reads the facts about numbers in a writer's open transaction, or in the newest state of the store. Throws
+    /// `StoreError`.
+    package init(for writer: BatchWriter, isKeyed: Bool) throws {
+        let snapshot = try withPublicErrors { try writer.writer ?? writer.store.snapshot() }
         self.isKeyed = isKeyed
         own = snapshot.store.identifier
         origin = try snapshot.numbersOrigin()
@@ -102,7 +103,7 @@ package struct NumberOwner {
     }
 }
 
-extension Snapshot {
+extension StoreReader {
     /// Whether the store has had only objects with numbers of the origin. Looks only at the entities that are exported
     /// with object numbers.
     func followsWholly(_ origin: NumbersOrigin) throws -> Bool {

@@ -67,9 +67,7 @@ package final class KeyedRowWriter {
                     Dictionary(uniqueKeysWithValues: (cleared[entity] ?? []).map { ($0, Value.null) })
                 }
             }
-            guard let old = try writer.migrateAndSeal(to: model, migration, author: author) else { return }
-            try container.cacheEngine.matchIndexes(in: writer, from: old)
-            try writer.beginNextCommit(author: author)
+            try container.migrate(to: model, migration, in: writer, author: author)
         }
     }
 
