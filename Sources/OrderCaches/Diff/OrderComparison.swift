@@ -12,7 +12,7 @@ internal import FetchIndexValues
 ///     events    the rows of the new state in display order
 ///
 /// O(n + k log k) for n rows of both states, k of them with another key. The memory is up to 32 bytes for each row, and
-/// 24 bytes for each event, besides the sections.
+/// some 4 to 12 bytes for each event, besides the sections.
 struct OrderComparison {
     /// In `oldRanks`, a row whose object has no row in the old state.
     private static let none = UInt32.max

@@ -103,18 +103,19 @@ import Testing
         }
     }
 
-    @Test func packedEventsAreTheEventsThatWereAdded() {
+    /// With numbers that need from no byte to 4 bytes in a block.
+    @Test(arguments: [1, 200, 60_000, 10_000_000, 1 << 31])
+    func packedEventsAreTheEventsThatWereAdded(most: Int) {
         var generator = SeededGenerator(seed: TestSettings.seed)
         func path() -> RowPath {
-            RowPath(
-                section: .random(in: 0..<1 << 31, using: &generator), row: .random(in: 0..<1 << 31, using: &generator))
+            RowPath(section: .random(in: 0..<most, using: &generator), row: .random(in: 0..<most, using: &generator))
         }
         var packed = PackedRowEvents()
         var kinds: [[OrderChange<RecordKey>.RowEvent]] = [[], [], [], []]
         for _ in 0..<50_000 {
             let row = RecordKey(
                 entity: .random(in: 0..<3, using: &generator),
-                number: .random(in: 1..<RecordKey.firstTemporaryNumber, using: &generator))
+                number: .random(in: 1...min(UInt64(most), RecordKey.maximumNumber), using: &generator))
             let (from, to) = (path(), path())
             switch Int.random(in: 0..<4, using: &generator) {
             case 0:
