@@ -16,8 +16,9 @@ let unoptimized: [SwiftSetting] =
     // Scripts/check sets it.
     + (Context.environment["FETCHINDEX_WARNINGS_AS_ERRORS"] != nil ? [.treatAllWarnings(as: .error)] : [])
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-assert-config", "Debug"])] : [])
-// Scripts/test sets it: then all code but that of most test targets is optimized, and keeps its assertions. The optimizer
-// needs more time for the tests of these targets than they gain from it. FaceTests stands for a user's optimized program.
+// Scripts/test sets it: then the library and the reading of catalogues, in whose loops tests spend their time, are optimized,
+// and keep their assertions. For the other satellites, the tools and most tests, the optimizer needs more time than they gain
+// from it: it takes three quarters of a module's compilation. FaceTests stands for a user's optimized program.
 // Modules are compiled as a whole, which takes a third less processor time than file by file (FetchIndexRecords: 65 s, not 97).
 let isOptimizing = Context.environment["FETCHINDEX_OPTIMIZE"] != nil
 let optimized = ["-O", "-wmo", "-num-threads", "2", "-disable-batch-mode", "-assert-config", "Debug"]
@@ -27,9 +28,11 @@ let strictCXX: [CXXSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-l
 
 extension Target {
     /// A folder of Sources, whose target has a name that no other package's target has.
-    static func room(_ folder: String, _ dependencies: [Dependency]) -> Target {
+    static func room(
+        _ folder: String, _ dependencies: [Dependency], _ settings: [SwiftSetting] = strict
+    ) -> Target {
         .target(
-            name: "FetchIndex\(folder)", dependencies: dependencies, path: "Sources/\(folder)", swiftSettings: strict)
+            name: "FetchIndex\(folder)", dependencies: dependencies, path: "Sources/\(folder)", swiftSettings: settings)
     }
 
     /// The header of a C library of the system.
@@ -175,7 +178,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform",
                 "FetchIndexPredicates", "FetchIndexValues",
             ],
-            path: "Sources/Inspection", exclude: ["Report", "Server"], swiftSettings: strict),
+            path: "Sources/Inspection", exclude: ["Report", "Server"], swiftSettings: unoptimized),
         // the inspection report, a page of HTML, and parts of the live page: the tool for jobs links no templates
         .target(
             name: "FetchIndexInspectionReport",
@@ -190,7 +193,7 @@ let package = Package(
             ].map {
                 .embedInCode("Templates/\($0)")
             },
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         // the server of the live page: the tool for jobs links no server
         .target(
             name: "FetchIndexInspectionServer",
@@ -203,21 +206,21 @@ let package = Package(
             resources: ["basics.js", "list.js", "overview.js", "rows.js", "search.js", "page.js", "page.css"].map {
                 .embedInCode("Page/\($0)")
             },
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
         // follows tables of a PostgreSQL source
         .room(
             "PostgresSource",
             [
                 "CFetchIndexPostgres", "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels",
                 "FetchIndexPlatform", "FetchIndexValues",
-            ]),
+            ], unoptimized),
         // Core Data's files: models and stores
         .room(
             "CoreDataFiles",
             [
                 "CFetchIndexExpat", "CFetchIndexSQLite", "CFetchIndexZlib", "FetchIndex", "FetchIndexCLibrary",
                 "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
-            ]),
+            ], unoptimized),
 
         // MARK: Tools
 
@@ -226,7 +229,7 @@ let package = Package(
             name: "FetchIndexTerminal",
             dependencies: [
                 "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexPlatform",
-            ], path: "Sources/Tools/Terminal", swiftSettings: strict),
+            ], path: "Sources/Tools/Terminal", swiftSettings: unoptimized),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(
             name: "FetchIndexTool",
@@ -234,7 +237,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexCatalogues", "FetchIndexEssentials",
                 "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexTerminal",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
-            ], path: "Sources/Tools/fetchindex", swiftSettings: strict),
+            ], path: "Sources/Tools/fetchindex", swiftSettings: unoptimized),
         // `fetchindex browse` and `fetchindex report` run it
         .executableTarget(
             name: "FetchIndexBrowseTool",
@@ -242,7 +245,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection",
                 "FetchIndexInspectionReport", "FetchIndexInspectionServer", "FetchIndexPlatform", "FetchIndexTerminal",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
-            ], path: "Sources/Tools/fetchindex-browse", swiftSettings: strict),
+            ], path: "Sources/Tools/fetchindex-browse", swiftSettings: unoptimized),
         // `fetchindex follow` runs it: the tool for jobs does not link libpq
         .executableTarget(
             name: "FetchIndexFollowTool",
@@ -250,7 +253,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection",
                 "FetchIndexPlatform", "FetchIndexPostgresSource",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
-            ], path: "Sources/Tools/fetchindex-follow", swiftSettings: strict),
+            ], path: "Sources/Tools/fetchindex-follow", swiftSettings: unoptimized),
         // the tool runs it where Core Data's files are read: it doesn't link their libraries
         .executableTarget(
             name: "FetchIndexCoreDataTool",
@@ -258,7 +261,7 @@ let package = Package(
                 "FetchIndex", "FetchIndexCLibrary", "FetchIndexCoreDataFiles", "FetchIndexEssentials",
                 "FetchIndexInspection", "FetchIndexPlatform", "FetchIndexTerminal",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
-            ], path: "Sources/Tools/fetchindex-coredata", swiftSettings: strict),
+            ], path: "Sources/Tools/fetchindex-coredata", swiftSettings: unoptimized),
         // writes the page of a run of the benchmarks
         .executableTarget(
             name: "FetchIndexBenchmarkPage",
@@ -266,7 +269,7 @@ let package = Package(
                 "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexInspectionReport",
             ],
             path: "Benchmarks/Page", resources: ["benchmark.mustache", "picture.mustache"].map { .embedInCode($0) },
-            swiftSettings: strict),
+            swiftSettings: unoptimized),
 
         // MARK: Tests
 
