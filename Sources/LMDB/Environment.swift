@@ -151,7 +151,8 @@ package final class Environment: Sendable {
             Descriptors.openMissingStandard()
             let handle = try newHandle(options, mapSize: options.mapSize ?? reservation(forFolder: path))
             do {
-                let hasChecksums = try DataFile.hasChecksums(at: path + "/data.mdb") ?? options.hasPageChecksums
+                let hasChecksums =
+                    try DataFile.hasChecksums(at: EnvironmentFiles.data(in: path)) ?? options.hasPageChecksums
                 if hasChecksums { try setChecksums(of: handle) }
                 let opened = try open(handle, path, options, isLocking: isLocking)
                 if opened.format.hasChecksums != hasChecksums { throw replacedAgain }
@@ -191,20 +192,13 @@ package final class Environment: Sendable {
     private static func open(
         _ handle: OpaquePointer, _ path: String, _ options: Options, isLocking: Bool
     ) throws -> Opened {
-        var flags = UInt32(MDB_NOTLS | MDB_NORDAHEAD)
-        if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
-        if !isLocking { flags |= UInt32(MDB_NOLOCK) }
-        switch options.durability {
-        case .full: break
-        case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
-        case .none: flags |= UInt32(MDB_NOSYNC)
-        }
         // The lock file's identity is compared before and after opening: LMDB may wait long for the lock file, and
         // doesn't reveal which file it opened.
         func lockFile() throws -> FileIdentity? {
-            isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
+            isLocking ? try FileIdentity(ofPath: EnvironmentFiles.lock(in: path)) : nil
         }
         let lockFileBefore = try lockFile()
+        let flags = options.flags(isLocking: isLocking)
         let code = FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) }
         // A compaction that was killed may have invalidated the lock file. The first process that locks it exclusively
         // recreates it. While this process waited for the lock, another may have converted the file.
@@ -217,7 +211,7 @@ package final class Environment: Sendable {
         )
         // A read-only opening opens the data file before it locks the lock file, so the data file may have been
         // replaced in between.
-        let named = try FileIdentity(ofPath: path + "/data.mdb")
+        let named = try FileIdentity(ofPath: EnvironmentFiles.data(in: path))
         if named == nil { throw LMDBError(rawValue: ENOENT) }
         if named != opened.dataFile || lockFileBefore != opened.lockFile
             || isLocking && !options.isReadOnly && opened.lockFile == nil
@@ -240,8 +234,8 @@ package final class Environment: Sendable {
         let folder = FolderState(ofPath: path)
         if let folder, folderInPlace.withLock({ $0 == folder }) { return }
         let isInPlace = try withSystemErrors {
-            try FileIdentity(ofPath: path + "/data.mdb") == dataFile
-                && (lockFile == nil || FileIdentity(ofPath: path + "/lock.mdb") == lockFile)
+            try FileIdentity(ofPath: EnvironmentFiles.data(in: path)) == dataFile
+                && (lockFile == nil || FileIdentity(ofPath: EnvironmentFiles.lock(in: path)) == lockFile)
         }
         if !isInPlace { throw EnvironmentMoved(path: path) }
         if let folder, folder.isSettled { folderInPlace.withLock { $0 = folder } }
@@ -250,6 +244,20 @@ package final class Environment: Sendable {
     /// The identity of the data file that LMDB has open.
     private static func dataFile(of handle: OpaquePointer) throws -> FileIdentity {
         try FileIdentity(ofOpen: descriptor(of: handle))
+    }
+}
+
+extension Environment.Options {
+    fileprivate func flags(isLocking: Bool) -> UInt32 {
+        var flags = MDB_NOTLS | MDB_NORDAHEAD
+        if isReadOnly { flags |= MDB_RDONLY }
+        if !isLocking { flags |= MDB_NOLOCK }
+        switch durability {
+        case .full: break
+        case .relaxed: flags |= MDB_NOMETASYNC
+        case .none: flags |= MDB_NOSYNC
+        }
+        return UInt32(flags)
     }
 }
 

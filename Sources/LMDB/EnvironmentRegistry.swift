@@ -97,8 +97,8 @@ enum EnvironmentRegistry {
     }
 
     private static func find(_ path: String, _ gate: FolderGate) throws -> Found {
-        let dataFile = try FileIdentity(ofPath: path + "/data.mdb")
-        let lockFile = try FileIdentity(ofPath: path + "/lock.mdb")
+        let dataFile = try FileIdentity(ofPath: EnvironmentFiles.data(in: path))
+        let lockFile = try FileIdentity(ofPath: EnvironmentFiles.lock(in: path))
         return state.withLock { $0.find(dataFile, lockFile, gate) }
     }
 

@@ -3,8 +3,6 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 extension Environment {
-    /// The name of the old file after a conversion.
-    package static let oldFile = "data.mdb.before"
     /// The number of bytes after which the new file's entries are committed.
     private static let committedBytes = 1 << 26
 
@@ -20,7 +18,8 @@ extension Environment {
 
     /// Converts a folder's data file from the layout of another LMDB to that of the linked one: writes the tables with
     /// their entries to a new file, in a folder within the folder, calls `finish` with that inner folder, and then
-    /// swaps the files. The old file is kept under the name `oldFile`. Returns nil if the file has the linked layout.
+    /// swaps the files. The old file is kept under the name `EnvironmentFiles.old`. Returns nil if the file has the
+    /// linked layout.
     ///
     /// If `finish` throws, or this process dies, the data file is the old one or the new one, and whole. The pages must
     /// have been checked: a damaged page stops the conversion, but not each is noticed. Throws `InUse` if a process has
@@ -33,48 +32,57 @@ extension Environment {
         let path = String(cString: real)
         return try withSystemErrors {
             try EnvironmentRegistry.withClosedEnvironment(at: path) {
-                try DataFile.requirePlainFiles(["data.mdb", "lock.mdb", oldFile], inFolder: path)
+                try DataFile.requirePlainFiles(
+                    [EnvironmentFiles.data, EnvironmentFiles.lock, EnvironmentFiles.old], inFolder: path)
                 try LinkedLMDB.requireLayout()
                 // The file is made before it's locked: closing it would drop the lock.
                 try reserveLockFile(inFolder: path, Options())
                 let lock = try EnvironmentLock(inFolder: path)
                 guard let found = try DataFile.otherLayout(inFolder: path, witness) else { return nil }
-                let dataFile = path + "/data.mdb"
-                try keepOldFile(path)
-                var isSwapped = false
-                defer { if !isSwapped { unlink(path + "/" + oldFile) } }
-                var before = stat()
-                guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
-                let making = try MakingFolder(in: path)
-                let file = try MappedFile(inFolder: path)
-                _ = try file.state(ignoringChecksums: false)
-                try FileSizeLimit.withoutSignal {
-                    try copyTables(of: file, to: making.dataFile, fileBytes: Int(before.st_size))
-                }
-                let new = try OpenFile(making.dataFile, O_RDWR)
-                try inheritAccess(of: before, new.descriptor)
-                try finish(making.path)
-                try new.sync()
-                // Like a compaction, this invalidates the lock file before the renaming: it describes the old file.
-                try lock.spoil()
-                guard rename(making.dataFile, dataFile) == 0 else { throw LMDBError(rawValue: errno) }
-                isSwapped = true
-                // The conversion has succeeded. If the folder can't be synced, a power loss may bring back the old file;
-                // if the lock file can't be recreated here, the next process that opens the environment does it.
-                try? NewFile.synchronize(folderOf: dataFile)
-                try? withHandle(path, flags: 0) { _ in }
-                _ = chown(path + "/lock.mdb", before.st_uid, before.st_gid)
-                var after = stat()
-                guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
-                return Conversion(from: found, bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
+                let (before, after) = try swapFile(path, lock, finish)
+                return Conversion(from: found, bytesBefore: before, bytesAfter: after)
             }
         }
+    }
+
+    /// Writes the new file, and swaps it with the data file. Returns the lengths of both.
+    private static func swapFile(
+        _ path: String, _ lock: borrowing EnvironmentLock, _ finish: (_ folder: String) throws -> Void
+    ) throws -> (before: Int, after: Int) {
+        let dataFile = EnvironmentFiles.data(in: path)
+        try keepOldFile(path)
+        var isSwapped = false
+        defer { if !isSwapped { unlink(EnvironmentFiles.old(in: path)) } }
+        var before = stat()
+        guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
+        let making = try MakingFolder(in: path)
+        let file = try MappedFile(inFolder: path)
+        _ = try file.state(ignoringChecksums: false)
+        try FileSizeLimit.withoutSignal {
+            try copyTables(of: file, to: making.dataFile, fileBytes: Int(before.st_size))
+        }
+        let new = try OpenFile(making.dataFile, O_RDWR)
+        try inheritAccess(of: before, new.descriptor)
+        try finish(making.path)
+        try new.sync()
+        // Like a compaction, this invalidates the lock file before the renaming: it describes the old file.
+        try lock.spoil()
+        guard rename(making.dataFile, dataFile) == 0 else { throw LMDBError(rawValue: errno) }
+        isSwapped = true
+        // The conversion has succeeded. If the folder can't be synced, a power loss may bring back the old file; if the
+        // lock file can't be recreated here, the next process that opens the environment does it.
+        try? NewFile.synchronize(folderOf: dataFile)
+        try? withHandle(path, flags: 0) { _ in }
+        _ = chown(EnvironmentFiles.lock(in: path), before.st_uid, before.st_gid)
+        var after = stat()
+        guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
+        return (Int(before.st_size), Int(after.st_size))
     }
 
     /// Gives the data file its second name, under which it stays after the swap. A conversion that died may have done
     /// that already. Throws if an earlier conversion's file has the name.
     private static func keepOldFile(_ path: String) throws {
-        let (dataFile, old) = (path + "/data.mdb", path + "/" + oldFile)
+        let (dataFile, old) = (EnvironmentFiles.data(in: path), EnvironmentFiles.old(in: path))
         if link(dataFile, old) == 0 { return }
         guard errno == EEXIST else { throw LMDBError(rawValue: errno) }
         guard try FileIdentity(ofPath: dataFile) == FileIdentity(ofPath: old) else { throw OldFileExists() }
@@ -153,7 +161,7 @@ extension Environment {
     /// known to be sound.
     package static func deleteOldFile(at path: String) throws -> Int? {
         try withSystemErrors {
-            let old = path + "/" + oldFile
+            let old = EnvironmentFiles.old(in: path)
             var status = stat()
             guard lstat(old, &status) == 0 else {
                 if errno == ENOENT { return nil }
@@ -169,12 +177,12 @@ extension Environment {
 /// The folder within an environment's folder in which a new data file is made. Destroying the value removes the folder.
 struct MakingFolder: ~Copyable {
     let path: String
-    var dataFile: String { path + "/data.mdb" }
+    var dataFile: String { EnvironmentFiles.data(in: path) }
 
     /// Creates the folder. Removes the one that a process that died has left. The caller holds a lock that excludes
     /// others.
     init(in folder: String) throws {
-        path = folder + "/data.mdb.making"
+        path = folder + "/" + EnvironmentFiles.making
         var status = stat()
         if lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR {
             throw DataFileError.foreign("its data.mdb.making is not a folder")
@@ -187,7 +195,7 @@ struct MakingFolder: ~Copyable {
     deinit { Self.clear(path) }
 
     private static func clear(_ path: String) {
-        for file in ["/data.mdb", "/lock.mdb", ""] { remove(path + file) }
+        for file in [EnvironmentFiles.data(in: path), EnvironmentFiles.lock(in: path), path] { remove(file) }
     }
 }
 

@@ -71,7 +71,7 @@ extension Environment {
         return try withSystemErrors {
             try EnvironmentRegistry.withClosedEnvironment(at: path) {
                 let lock = try EnvironmentLock(inFolder: path)
-                let dataFile = path + "/data.mdb"
+                let dataFile = EnvironmentFiles.data(in: path)
                 var before = stat()
                 guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
                 let copy = try NewFile(at: dataFile)
@@ -160,7 +160,7 @@ extension Environment {
         mdb_env_set_maxreaders(handle, Options().maximumReaders)
         if let mapSize { try check(mdb_env_set_mapsize(handle, mapSize)) }
         let isFolder = flags & UInt32(MDB_NOSUBDIR) == 0
-        let hasChecksums = try DataFile.hasChecksums(at: isFolder ? path + "/data.mdb" : path)
+        let hasChecksums = try DataFile.hasChecksums(at: isFolder ? EnvironmentFiles.data(in: path) : path)
         if hasChecksums ?? Options().hasPageChecksums { try setChecksums(of: handle) }
         try check(FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) })
         guard try closeWhenExecuting(handle) else { throw LMDBError.badDescriptor }
@@ -175,7 +175,7 @@ struct EnvironmentLock: ~Copyable {
     private let file: OpenFile
 
     init(inFolder path: String) throws {
-        let opened = try OpenFile(path + "/lock.mdb", O_RDWR | O_CREAT)
+        let opened = try OpenFile(EnvironmentFiles.lock(in: path), O_RDWR | O_CREAT)
         var range = Self.firstByte
         if fcntl(opened.descriptor, F_SETLK, &range) != 0 {
             let code = errno

@@ -14,8 +14,8 @@ extension Environment {
     /// `none`). A lock on the folder excludes other creators. If a creator is killed before the renaming, the next one
     /// removes its temporary folder.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
-        try DataFile.requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: folder)
-        let path = folder + "/data.mdb"
+        try DataFile.requirePlainFiles([EnvironmentFiles.data, EnvironmentFiles.lock], inFolder: folder)
+        let path = EnvironmentFiles.data(in: folder)
         if access(path, F_OK) == 0 { return }
         let file = try OpenFile(folder, O_RDONLY | O_DIRECTORY)
         guard try file.lock(until: .now + patience) else {
@@ -39,7 +39,7 @@ extension Environment {
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
         #if os(Linux)
             let file: OpenFile
-            do { file = try OpenFile(folder + "/lock.mdb", O_RDWR | O_CREAT) } catch {
+            do { file = try OpenFile(EnvironmentFiles.lock(in: folder), O_RDWR | O_CREAT) } catch {
                 if LMDBError(rawValue: error.rawValue).isFailedWrite { throw error }
                 return
             }

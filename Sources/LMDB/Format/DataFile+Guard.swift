@@ -13,8 +13,8 @@ extension DataFile {
     ///
     /// The lock file is examined without opening it, since closing it would drop this process's locks on it.
     package static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
-        let lengths = try requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: path)
-        if let length = lengths["lock.mdb"], (1..<shortestLockFile).contains(length) {
+        let lengths = try requirePlainFiles([EnvironmentFiles.data, EnvironmentFiles.lock], inFolder: path)
+        if let length = lengths[EnvironmentFiles.lock], (1..<shortestLockFile).contains(length) {
             throw DataFileError.foreign("its lock.mdb is not LMDB's; it may be deleted when no process has it open")
         }
         var last: (metas: [MetaPage], length: Int, error: any Error)?

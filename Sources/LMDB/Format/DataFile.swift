@@ -7,7 +7,7 @@ package struct DataFile: ~Copyable {
     private let file: OpenFile
 
     /// Opens the file. Returns nil if it's missing. Doesn't follow a symbolic link, and doesn't wait if it's a pipe.
-    init?(inFolder path: String) throws { try self.init(at: path + "/data.mdb") }
+    init?(inFolder path: String) throws { try self.init(at: EnvironmentFiles.data(in: path)) }
 
     /// The file that a descriptor, which stays open, has open.
     init(ofOpen descriptor: CInt) throws { file = try OpenFile(duplicating: descriptor) }

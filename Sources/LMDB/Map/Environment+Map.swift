@@ -75,7 +75,7 @@ extension Environment {
     private var isFileFull: Bool {
         guard let most = FileSizeLimit.bytes else { return false }
         var status = stat()
-        return stat(path + "/data.mdb", &status) == 0 && Int(status.st_size) + format.pageLength > most
+        return stat(EnvironmentFiles.data(in: path), &status) == 0 && Int(status.st_size) + format.pageLength > most
     }
 
     /// Throws if the system refused to map the file again. The environment can't be accessed any more in that case.

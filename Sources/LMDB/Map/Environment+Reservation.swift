@@ -26,7 +26,7 @@ extension Environment {
     /// The size of the map for the data file in a folder, by the file's current length, which is 0 if it's missing.
     static func reservation(forFolder path: String) -> Int {
         var status = stat()
-        let fileBytes = stat(path + "/data.mdb", &status) == 0 ? Int(status.st_size) : 0
+        let fileBytes = stat(EnvironmentFiles.data(in: path), &status) == 0 ? Int(status.st_size) : 0
         return reservation(fileBytes: fileBytes, beside: EnvironmentRegistry.openCount)
     }
 

@@ -44,7 +44,7 @@ extension Store {
         } catch let error as Environment.InUse {
             throw StoreCopyError.inUse(process: error.process, program: programName(ofProcess: error.process))
         } catch is Environment.OldFileExists {
-            throw StoreCopyError.oldFileExists(path: path + "/" + Environment.oldFile)
+            throw StoreCopyError.oldFileExists(path: path + "/" + EnvironmentFiles.old)
         } catch let error as LMDBError where !error.isDamage {
             throw StoreCopyError.failed(path: path, error.reason)
         } catch {

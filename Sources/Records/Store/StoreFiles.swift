@@ -1,13 +1,15 @@
+internal import FetchIndexLMDB
+
 /// The names of the files in a store's folder.
 package enum StoreFiles {
     /// LMDB's data file. `partial` and `making` are of new data files, and data.mdb.before is an old one.
-    package static let data = "data.mdb"
+    package static let data = EnvironmentFiles.data
     /// A data file that is being copied, or made in the store's folder.
     package static let partial = data + ".partial"
     /// The folder in which an upgrade makes a data file.
-    package static let making = data + ".making"
+    package static let making = EnvironmentFiles.making
     /// LMDB's lock file, with its reader table and its writer's lock.
-    static let lock = "lock.mdb"
+    static let lock = EnvironmentFiles.lock
     /// The lock that a writer holds in addition to LMDB's, so that other processes can see whether a writer is busy.
     static let writerLock = "writer.lock"
     /// The lock that a process holds while it builds a cache in several transactions.
