@@ -5,7 +5,7 @@ internal import FetchIndexRecords
 
 /// The part of a followed source's description that is shown to users. The module that follows the source stores the
 /// description as JSON, with further properties that a restart needs.
-struct SourceFacts: Decodable {
+struct SourceFacts: Decodable, SourceDescription {
     /// The attribute that contains the source's name.
     struct Shard: Decodable { let attribute: String }
 
@@ -27,11 +27,9 @@ struct SourceFacts: Decodable {
     let address: String
     let slot: String
     let tables: [Table]
-    /// The position at which the followed tables become consistent with each other in the store; nil if the store
-    /// doesn't wait for a position.
     let consistentFrom: String?
 
-    var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }
+    var isCopied: Bool { tables.allSatisfy(\.isCopied) }
 }
 
 extension SourceFacts.Table: Decodable {

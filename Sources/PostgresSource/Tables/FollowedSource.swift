@@ -5,7 +5,7 @@ internal import FetchIndex
 ///
 /// It is stored as JSON in an attachment. Other versions must be able to read the JSON's names and values;
 /// `SourceFacts` in FetchIndex reads some of them, for `info`.
-package struct FollowedSource: Codable, Equatable, Sendable {
+package struct FollowedSource: Codable, Equatable, Sendable, SourceDescription {
     package struct Column: Codable, Equatable, Sendable {
         /// The column's name, which is also the attribute's.
         package var name: String
@@ -77,8 +77,6 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     /// Whether the publication was created for this store, and is dropped when following ends.
     package var ownsPublication: Bool
     package var tables: [Table]
-    /// The position at which the store becomes consistent. Before it, the store may have rows of different times. Nil
-    /// if the store doesn't wait for a position.
     package var consistentFrom: String?
     /// Whether a row had a foreign key that named a missing row at the last commit while changes were followed.
     package var hasWaitingRows = false
@@ -104,7 +102,6 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     /// The numbers of the tables, as an array in SQL.
     var tableNumbers: String { "{" + tables.map { "\($0.number)" }.joined(separator: ",") + "}" }
     package var isCopied: Bool { tables.allSatisfy(\.copy.isCopied) }
-    package var isConsistent: Bool { consistentFrom == nil && isCopied }
 }
 
 extension FollowedSource.Reference: Codable {

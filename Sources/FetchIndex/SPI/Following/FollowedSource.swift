@@ -12,6 +12,19 @@ package enum SourceName {
     static func part(_ name: String) -> String { name == main ? "" : name }
 }
 
+/// The description of a followed source, or a part of it.
+package protocol SourceDescription {
+    var isCopied: Bool { get }
+    /// The position at which the followed tables become consistent with each other in the store. Before it, the store
+    /// may have rows of different times. Nil if the store doesn't wait for a position.
+    var consistentFrom: String? { get }
+}
+
+extension SourceDescription {
+    /// Whether the store's rows all belong to the same state of the source.
+    package var isConsistent: Bool { consistentFrom == nil && isCopied }
+}
+
 // For the module that follows sources: their facts, in the store and in files beside it. Users follow sources with the
 // tool.
 extension PersistentContainer {
