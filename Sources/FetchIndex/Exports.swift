@@ -3,6 +3,7 @@
 @_exported public import FetchIndexPredicates
 @_exported public import FetchIndexValues
 // Types of other modules that appear in the public API.
+@_exported public import enum FetchIndexOrderCaches.CacheError
 @_exported public import enum FetchIndexOrderCaches.OrderOutcome
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
 @_exported public import enum FetchIndexOrderCaches.SectionEvent

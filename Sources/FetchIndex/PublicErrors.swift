@@ -1,6 +1,3 @@
-internal import FetchIndexPlatform
-internal import FetchIndexModels
-internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 /// Runs the body of a public function, and converts the errors of lower modules to public errors. The errors that a
@@ -10,12 +7,6 @@ package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) th
     do { return try body() } catch { throw publicError(error) }
 }
 
+/// Converts an error of a lower module to a public error. Records does it, because it also knows LMDB's and Sorting's.
 @inline(never)
-package func publicError(_ error: any Error) -> any Error {
-    switch error {
-    case is StoreError, is StoreCopyError: error
-    case let error as ModelError: StoreError(error)
-    case let error as CommittedWithoutSnapshot: publicError(error.reason)
-    default: Store.publicError(error)
-    }
-}
+package func publicError(_ error: any Error) -> any Error { Store.publicError(error) }

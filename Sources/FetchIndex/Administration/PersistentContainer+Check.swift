@@ -65,7 +65,7 @@ extension PersistentContainer {
                     if damaged > 0 {
                         defects.append("\(cache)damaged entries in its history: \(damaged)")
                     }
-                } catch StoreError.unknownCache {
+                } catch CacheError.unknown {
                     continue  // The cache was deleted during the check.
                 } catch let error as StoreError {
                     guard case .corrupted = error else { throw error }
@@ -83,8 +83,8 @@ extension PersistentContainer {
     /// order from the records, and compares it with the cache's order; if the order can't be computed here, for example
     /// because the section key is a function of another program, checks only the cache's structure. A cache that the
     /// next fetch rebuilds anyway, because the model or ICU has changed, has no defects. `progress` is called from time
-    /// to time with the number of records read so far and the number of all records. O(n log n). Throws `StoreError`:
-    /// `unknownCache` if no cache has the name, `corrupted` if the records can't be read.
+    /// to time with the number of records read so far and the number of all records. O(n log n). Throws
+    /// `CacheError.unknown` if no cache has the name, `StoreError.corrupted` if the records can't be read.
     public func verifyCache(
         _ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {

@@ -57,7 +57,7 @@ extension BatchWriter {
     func sealed(
         bringing definition: OrderDefinition, cacheName: String
     ) throws -> (ended: StoreWriter, cache: CacheRequest)? {
-        if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
+        if CacheDirectory.isIndex(cacheName) { throw CacheError.invalidName(cacheName) }
         try settleUpdates()
         guard let ended = writer else { return nil }
         let request = try definition.compile(in: ended.model)

@@ -22,7 +22,7 @@ extension PersistentContainer {
         public var writeTimeout: Duration?
 
         /// Whether an opening replaces a cache that has the name but another request. If not, the opening throws
-        /// `StoreError.cacheLocked`, like an opening of a locked cache.
+        /// `CacheError.locked`, like an opening of a locked cache.
         public var replacesOtherRequest = true
 
         /// Called with the outcome of opening a cache, without its change, before the order is built or stored, and

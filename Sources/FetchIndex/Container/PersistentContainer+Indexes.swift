@@ -27,7 +27,7 @@ extension PersistentContainer {
 
 extension PersistentContainer {
     /// Locks a named cache for its request, or unlocks it. Opening a locked cache with another request throws
-    /// `StoreError.cacheLocked`, and so does `deleteCache`. Opening the cache with its own request still catches it up
+    /// `CacheError.locked`, and so does `deleteCache`. Opening the cache with its own request still catches it up
     /// or rebuilds it. The lock is stored, so it applies to all processes. O(caches). Throws `StoreError`.
     public func setLocked(_ isLocked: Bool, cacheNamed name: String) throws {
         try withPublicErrors {

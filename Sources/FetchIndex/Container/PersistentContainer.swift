@@ -209,7 +209,7 @@ public final class PersistentContainer: Sendable {
 
 extension PersistentContainer {
     /// Deletes a named cache; if `name` is nil, all caches that belong to no index. Returns the number of deleted
-    /// caches. Throws `StoreError`: `cacheLocked` if one of the caches is locked, in which case none is deleted.
+    /// caches. Throws `CacheError.locked` if one of the caches is locked, in which case none is deleted.
     @discardableResult
     public func deleteCache(named name: String?) throws -> Int {
         try withPublicErrors { try caches.delete(name) }
@@ -243,9 +243,9 @@ extension PersistentContainer {
 }
 
 extension URL {
-    /// The path of a store's folder, from the folder's URL. Throws `StoreError.notAFileURL`.
+    /// The path of a store's folder, from the folder's URL. Throws `StoreError.inaccessible`.
     func storePath() throws -> String {
-        guard isFileURL else { throw StoreError.notAFileURL(absoluteString) }
+        guard isFileURL else { throw StoreError.inaccessible(path: absoluteString, "its URL is not a file URL") }
         return path
     }
 }

@@ -101,8 +101,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 
     /// Deletes a cache; if the name is nil, all caches that belong to no index. A live controller of a deleted cache
-    /// continues in memory. Throws `StoreError`: `cacheLocked` if one of the caches is locked, in which case none is
-    /// deleted.
+    /// continues in memory. Throws `CacheError.locked` if one of the caches is locked, in which case none is deleted.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
     }

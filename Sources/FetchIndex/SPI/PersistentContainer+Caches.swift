@@ -22,7 +22,7 @@ extension PersistentContainer {
 
     /// Makes the error for an unknown cache name. The error suggests a similar name, if any. O(caches). Throws
     /// `StoreError` if the names can't be read.
-    package func unknownCache(_ name: String) throws -> StoreError {
+    package func unknownCache(_ name: String) throws -> CacheError {
         try withPublicErrors { try CacheDirectory.unknown(name, in: store.snapshot()) }
     }
 
@@ -59,7 +59,7 @@ extension PersistentContainer {
     ) throws {
         try withPublicErrors {
             guard var cache = try cacheRequest(definition, options) else { return }
-            if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
+            if CacheDirectory.isIndex(cache.name) { throw CacheError.invalidName(cache.name) }
             let reason: RebuildReason
             let transaction: Int
             do {

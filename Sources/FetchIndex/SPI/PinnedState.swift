@@ -27,8 +27,8 @@ package struct PinnedState {
     package func cacheNames() throws -> [String] { try withPublicErrors { try CacheDirectory.names(in: snapshot) } }
 
     /// The facts of a cache. O(caches + log n), and O(log n) for each commit since the cache's commit, or since the
-    /// commit that its exact reader last received, if that is older. Throws `StoreError`: `unknownCache` if no cache
-    /// has the name.
+    /// commit that its exact reader last received, if that is older. Throws `CacheError.unknown` if no cache has
+    /// the name.
     package func facts(ofCache name: String) throws -> NamedCache {
         try withPublicErrors { NamedCache(try container.cacheEngine.facts(of: name, in: snapshot), in: snapshot.model) }
     }

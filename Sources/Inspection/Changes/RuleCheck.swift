@@ -219,7 +219,7 @@ private final class CheckedOrders {
 
     func preview(_ cache: String) throws -> OrderPreview {
         if let known = previews[cache] { return known }
-        guard let definition = definitions[cache] else { throw StoreError.unknownCache(cache) }
+        guard let definition = definitions[cache] else { throw CacheError.unknown(cache) }
         let order = try preview.order(definition, cacheName: usesCaches ? cache : nil)
         previews[cache] = order
         return order

@@ -53,7 +53,9 @@ package struct InspectionReport {
     package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
 
     private func card(_ name: String, _ number: Int) throws -> Card {
-        do { return try CacheCard(name, number, container, state, options).card() } catch let error as StoreError {
+        do {
+            return try CacheCard(name, number, container, state, options).card()
+        } catch  where error is StoreError || error is CacheError {
             return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)".visible)
         }
     }

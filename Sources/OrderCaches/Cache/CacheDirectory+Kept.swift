@@ -27,10 +27,9 @@ extension CacheDirectory {
 
     /// Adds a cache to the list or removes it. Adding also notes which commit the cache's exact reader has received,
     /// unless the cache has a note, and retains the log for a note of changes. Removing keeps the note, but no longer
-    /// retains the log for it. Throws `StoreError.unknownCache` if the cache is missing, and `invalidCacheName` for an
-    /// index.
+    /// retains the log for it. Throws `CacheError.unknown` if the cache is missing, and `invalidName` for an index.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
-        if isIndex(name) { throw StoreError.invalidCacheName(name) }
+        if isIndex(name) { throw CacheError.invalidName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
         try change(name, isMaintained: isMaintained, in: writer)
         if isMaintained { try noteRead(of: name, in: writer) }

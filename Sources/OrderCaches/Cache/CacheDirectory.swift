@@ -11,7 +11,7 @@ package struct CacheDirectory {
     package init(_ store: Store) { self.store = store }
 
     static func validate(_ name: String) throws {
-        guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw StoreError.invalidCacheName(name) }
+        guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw CacheError.invalidName(name) }
     }
 
     /// The header of a cache; nil if no cache has the name. Throws `UnusableHeader` if the header can't be used.
@@ -24,8 +24,8 @@ package struct CacheDirectory {
         return header
     }
 
-    /// The header of a cache. Throws `unknownCache` if the cache is missing, and `UnusableHeader` if the header can't
-    /// be used.
+    /// The header of a cache. Throws `CacheError.unknown` if the cache is missing, and `UnusableHeader` if the header
+    /// can't be used.
     package static func existingHeader(_ name: String, in reader: StoreReader) throws -> CacheHeader {
         guard let header = try header(name, in: reader) else { throw try unknown(name, in: reader) }
         return header
@@ -50,8 +50,8 @@ package struct CacheDirectory {
     }
 
     /// The error to throw for a name that no cache has. It suggests a similar name, if any.
-    package static func unknown(_ name: String, in reader: StoreReader) throws -> StoreError {
-        .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
+    package static func unknown(_ name: String, in reader: StoreReader) throws -> CacheError {
+        .unknown(name, near: NearName(try names(in: reader).nearest(to: name)))
     }
 
     /// The order of a cache as it's stored; nil if the cache is missing or its header can't be used. The order is
@@ -79,11 +79,11 @@ package struct CacheDirectory {
     package static var nodeCapacity: Int { LMDBNodeStore.nodeCapacity }
 
     /// Deletes a cache; if the name is nil, all caches except indexes and those with damaged names. Returns the number
-    /// of deleted caches. If one of them is locked, throws `cacheLocked` and deletes none.
+    /// of deleted caches. If one of them is locked, throws `CacheError.locked` and deletes none.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)
-        if let name, Self.isIndex(name) { throw StoreError.invalidCacheName(name) }
+        if let name, Self.isIndex(name) { throw CacheError.invalidName(name) }
         let names = try name.map { [$0] } ?? Self.names(in: writer).filter { !Self.isIndex($0) }
         var count = 0
         for name in names { try Self.requireDeletable(name, in: writer) }

@@ -74,11 +74,11 @@ extension CacheDirectory {
         (try? locks(in: reader))?[name] != nil
     }
 
-    /// Locks a cache for its current request, or unlocks it. Throws `unknownCache` if the cache is missing, except to
-    /// remove a lock that outlived its cache; `corrupted` if the request of a cache to be locked can't be read; and
-    /// `invalidCacheName` for an index.
+    /// Locks a cache for its current request, or unlocks it. Throws `CacheError`: `unknown` if the cache is missing,
+    /// except to remove a lock that outlived its cache, and `invalidName` for an index. Throws `StoreError.corrupted`
+    /// if the request of a cache to be locked can't be read.
     package static func setLocked(_ isLocked: Bool, _ name: String, in writer: StoreWriter) throws {
-        if isIndex(name) { throw StoreError.invalidCacheName(name) }
+        if isIndex(name) { throw CacheError.invalidName(name) }
         var locks = try locks(in: writer)
         if isLocked {
             do {
@@ -94,24 +94,24 @@ extension CacheDirectory {
         try write(locks, in: writer)
     }
 
-    /// Throws `cacheLocked` if a request must not replace the cache of its name, because the cache is locked or the
-    /// request doesn't replace others. O(log n + locked caches).
+    /// Throws `CacheError.locked` if a request must not replace the cache of its name, because the cache is locked or
+    /// the request doesn't replace others. O(log n + locked caches).
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
         if isIndex(cache.name) { return }
         if let header = try? header(cache.name, in: reader) {
             // The request that built the cache doesn't replace another one, so it's allowed even if the list of locks
             // is damaged.
             if CacheLock(cache.name, header.identity).allows(cache.order.identity) { return }
-            if !cache.replacesOthers { throw StoreError.cacheLocked(cache.name) }
+            if !cache.replacesOthers { throw CacheError.locked(cache.name) }
         }
         if let lock = try locks(in: reader)[cache.name], !lock.allows(cache.order.identity) {
-            throw StoreError.cacheLocked(cache.name)
+            throw CacheError.locked(cache.name)
         }
     }
 
-    /// Throws `cacheLocked` if a cache must not be deleted.
+    /// Throws `CacheError.locked` if a cache must not be deleted.
     static func requireDeletable(_ name: String, in reader: StoreReader) throws {
-        if try locks(in: reader)[name] != nil { throw StoreError.cacheLocked(name) }
+        if try locks(in: reader)[name] != nil { throw CacheError.locked(name) }
     }
 
     /// Unlocks the caches of an entity that is being removed.

@@ -119,7 +119,7 @@ extension CacheEngine {
     }
 
     /// Deletes the nodes of the cache that a request replaces, and returns its number; nil if it's missing. Throws
-    /// `cacheLocked` if the request mustn't replace it.
+    /// `CacheError.locked` if the request mustn't replace it.
     func deleteNodes(replacedBy cache: CacheRequest, in writer: StoreWriter) throws -> UInt32? {
         try CacheDirectory.requireReplaceable(cache, in: writer)
         let number = try CacheDirectory.number(of: cache.name, in: writer)

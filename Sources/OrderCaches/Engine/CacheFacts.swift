@@ -34,7 +34,7 @@ extension CacheEngine {
     }
 
     /// The facts about a cache. O(k log n) for k commits since the cache's commit, or since the commit that its exact
-    /// reader last received, if that is older; and O(nodes) if nodes are counted. Throws `StoreError.unknownCache` if
+    /// reader last received, if that is older; and O(nodes) if nodes are counted. Throws `CacheError.unknown` if
     /// the cache is missing.
     package func facts(of name: String, countingNodes: Bool = false, in reader: StoreReader) throws -> CacheFacts {
         let assessment: CacheAssessment

@@ -65,7 +65,7 @@ extension CacheEngine {
         check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
     ) throws -> CacheReading {
         try CacheDirectory.validate(cache.name)
-        if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
+        if CacheDirectory.isIndex(cache.name) { throw CacheError.invalidName(cache.name) }
         let reason: RebuildReason
         let transaction: Int
         do {

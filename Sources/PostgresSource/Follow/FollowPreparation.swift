@@ -27,7 +27,7 @@ struct FollowPreparation {
         let name = try Self.name(options.name, in: opened)
         try Self.requireEntities(of: options, named: name, in: opened)
         for name in options.caches {
-            guard let opened else { throw StoreError.unknownCache(name) }
+            guard let opened else { throw CacheError.unknown(name) }
             if try opened.pinnedState().request(ofCache: name) == nil { throw try opened.unknownCache(name) }
         }
         if let opened, let stored = try opened.followedSource(named: name, as: FollowedSource.self),

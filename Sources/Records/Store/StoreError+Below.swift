@@ -32,6 +32,8 @@ extension Store {
     /// Converts an error of the model, the files, LMDB or sorting to a `StoreError`. Returns other errors unchanged.
     package static func publicError(_ error: any Error) -> any Error {
         switch error {
+        case is StoreError, is StoreCopyError: return error
+        case let error as CommittedWithoutSnapshot: return publicError(error.reason)
         case let error as ModelError: return StoreError(error)
         case let error as EnvironmentMoved: return StoreError.moved(path: error.path)
         case let error as MapFull: return StoreError.notSaved(error.reason)

@@ -52,20 +52,11 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case moved(path: String)
     /// Another writer, of this process or another, did not finish within the time limit.
     case writerBusy
-    /// The URL of a store is not a file URL.
-    case notAFileURL(String)
     /// A write transaction is used on a thread other than the one that began it.
     case wrongThread
     /// The thread, or a thread that waits for this one, already has a write transaction of the store open. Waiting for
     /// the transaction would be a deadlock.
     case wouldWaitForItself
-    /// The name of a cache doesn't have 1 to 511 bytes of UTF-8, or begins like the name of an index.
-    case invalidCacheName(String)
-    /// No cache has the name.
-    case unknownCache(String, near: NearName = NearName())
-    /// The cache of this name is locked, so that no other request can replace it and it can't be deleted; or the
-    /// options of an opening don't let it replace another request's cache.
-    case cacheLocked(String)
     /// The name of a bookmark is empty, longer than 511 bytes of UTF-8, or begins with a digit, like a commit or a time;
     /// or it has a control character, or a space at one of its ends.
     case invalidBookmarkName(String)
@@ -76,6 +67,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case unavailable(String)
 
     public var description: String {
+        // A sentence for each case.
         switch self {
         case .missing(let path): "there is no store at \(path)"
         case .notAStore(let path, let reason): "\(path) is not a FetchIndex store: \(reason)"
@@ -112,17 +104,9 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .moved(let path):
             "the files of the store \(path) were moved or replaced while this process had them open"
         case .writerBusy: "another writer of the store did not finish in time"
-        case .notAFileURL(let url): "a store is a folder of this machine, but \(url) is not a file URL"
         case .wrongThread: "a write transaction can only be used on the thread that began it"
         case .wouldWaitForItself:
             "this thread has a write transaction of the store open already; a second one would wait forever"
-        case .cacheLocked(let name):
-            "the cache \"\(name)\" is locked, or belongs to another request that must not be replaced; unlock it, or use another name"
-        case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
-        case .invalidCacheName(let name):
-            (1...511).contains(name.utf8.count)
-                ? "\"\(name)\" begins like the name of an index"
-                : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .invalidBookmarkName(let name):
             "a bookmark's name has 1 to 511 bytes of UTF-8, does not begin with a digit, and has no control characters or spaces around it; \"\(name)\" cannot be one"
         case .unknownBookmark(let name): "there is no bookmark \"\(name)\" in the store"

@@ -107,7 +107,7 @@ enum Main {
     /// Returns advice to append to the message of an error: the command or option that helps; "" if none is known.
     private static func advice(on error: any Error) -> String {
         switch publicError(error) {
-        case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
+        case CacheError.invalidName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops indexes"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
         case StoreError.otherLMDBVersion: "; `fetchindex upgrade` converts it"
@@ -119,10 +119,10 @@ enum Main {
     /// Whether an error is one of usage, such as an unknown name, and not of the data.
     private static func isUsageError(_ error: any Error) -> Bool {
         switch publicError(error) {
-        case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
-            StoreError.unknownCache, StoreError.cacheLocked, StoreError.invalidBookmarkName, StoreError.unknownBookmark:
+        case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidBookmarkName,
+            StoreError.unknownBookmark:
             true
-        case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
+        case is CacheError, is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
             is UnknownTimeZone, is UnusableCalendar:
             true
         default: false

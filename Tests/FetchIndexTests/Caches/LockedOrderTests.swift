@@ -34,13 +34,13 @@ import Testing
     }
 
     private func requireLocked() throws {
-        #expect(throws: StoreError.cacheLocked("c")) { try open(byTitle) }
+        #expect(throws: CacheError.locked("c")) { try open(byTitle) }
         let request = FetchRequest<Book>(sortKeys: [SortKey(\.title)])
         let controller = try FetchedResultsController(
             fetchRequest: request, context: container.newContext(), cacheName: "c")
-        #expect(throws: StoreError.cacheLocked("c")) { try controller.performFetch() }
-        #expect(throws: StoreError.cacheLocked("c")) { try container.deleteCache(named: "c") }
-        #expect(throws: StoreError.cacheLocked("c")) { try container.deleteCache(named: nil) }
+        #expect(throws: CacheError.locked("c")) { try controller.performFetch() }
+        #expect(throws: CacheError.locked("c")) { try container.deleteCache(named: "c") }
+        #expect(throws: CacheError.locked("c")) { try container.deleteCache(named: nil) }
     }
 
     @Test func aLockedCacheServesItsOwnRequestAndRefusesAnotherOne() throws {
@@ -71,14 +71,14 @@ import Testing
         header[header.count - 1] ^= 1
         try writer.view.put(header, for: Array("c".utf8), in: writer.tables.caches)
         try writer.commit()
-        #expect(throws: StoreError.cacheLocked("c")) { try open(byTitle) }
+        #expect(throws: CacheError.locked("c")) { try open(byTitle) }
         #expect(try open(byPrice) == .rebuilt(.damaged))
         try requireLocked()
     }
 
     @Test func aReadOnlyStoreRefusesAnotherRequestForALockedCache() throws {
         let reader = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path), isReadOnly: true)
-        #expect(throws: StoreError.cacheLocked("c")) {
+        #expect(throws: CacheError.locked("c")) {
             try reader.withOrder(byTitle, .init(cacheName: "c")) { _ in }
         }
         #expect(try reader.withOrder(byPrice, .init(cacheName: "c")) { $0.rowCount } == 20)
@@ -88,7 +88,7 @@ import Testing
         #expect(try open(byPrice, named: "d") == .rebuilt(.first))
         var options = PersistentContainer.OrderOptions(cacheName: "d")
         options.replacesOtherRequest = false
-        #expect(throws: StoreError.cacheLocked("d")) { try container.withOrder(byTitle, options) { _ in } }
+        #expect(throws: CacheError.locked("d")) { try container.withOrder(byTitle, options) { _ in } }
         #expect(try container.withOrder(byPrice, options) { $0.outcome } == .hit)
         options.cacheName = "e"
         #expect(try container.withOrder(byTitle, options) { $0.outcome } == .rebuilt(.first))
@@ -112,6 +112,6 @@ import Testing
     @Test func droppingAnEntityDeletesItsLockedCaches() throws {
         #expect(try container.dropEntity(named: "Book") == 20)
         #expect(try container.cacheStatistics().isEmpty)
-        #expect(throws: StoreError.unknownCache("c")) { try container.setLocked(false, cacheNamed: "c") }
+        #expect(throws: CacheError.unknown("c")) { try container.setLocked(false, cacheNamed: "c") }
     }
 }

@@ -27,7 +27,7 @@ import Testing
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
         let url = try #require(URL(string: "https://example.com/x"))
-        #expect(throws: StoreError.notAFileURL("https://example.com/x")) {
+        #expect(throws: StoreError.inaccessible(path: "https://example.com/x", "its URL is not a file URL")) {
             try PersistentContainer(at: url, model: Model(Book.self))
         }
     }

@@ -144,7 +144,7 @@ import Testing
 
     private static func isPublic(_ error: any Error) -> Bool {
         switch error {
-        case is StoreError, is StoreCopyError, is ContextError, is RequestError, is FetchPredicateError,
+        case is StoreError, is StoreCopyError, is CacheError, is ContextError, is RequestError, is FetchPredicateError,
             is ValidationError, is MergeConflicts, is AttributeError, is UnknownLocale, is UnknownTimeZone,
             is UnusableCalendar:
             true

@@ -233,8 +233,8 @@ import Testing
     @Test func namesOfIndexesAreRefusedAndDroppingTheEntityDeletesItsIndexes() throws {
         let container = try open(Model(Book.self))
         try fill(container)
-        #expect(throws: StoreError.invalidCacheName(Self.names[0])) { try container.deleteCache(named: Self.names[0]) }
-        #expect(throws: StoreError.invalidCacheName("index:x")) {
+        #expect(throws: CacheError.invalidName(Self.names[0])) { try container.deleteCache(named: Self.names[0]) }
+        #expect(throws: CacheError.invalidName("index:x")) {
             try container.withOrder(OrderDefinition(entity: "Book"), .init(cacheName: "index:x")) { _ in }
         }
         try container.withOrder(OrderDefinition(entity: "Book"), .init(cacheName: "other")) { _ in }

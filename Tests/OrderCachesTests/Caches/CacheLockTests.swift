@@ -61,9 +61,9 @@ import Testing
 
     @Test(arguments: [false, true]) func anotherRequestIsRefusedUntilTheCacheIsUnlocked(isDamaged: Bool) throws {
         if isDamaged { try damageHeader() }
-        #expect(throws: StoreError.cacheLocked("rows")) { try caches.open(other) }
-        #expect(throws: StoreError.cacheLocked("rows")) { try caches.rebuild(other, .requested) }
-        #expect(throws: StoreError.cacheLocked("rows")) {
+        #expect(throws: CacheError.locked("rows")) { try caches.open(other) }
+        #expect(throws: CacheError.locked("rows")) { try caches.rebuild(other, .requested) }
+        #expect(throws: CacheError.locked("rows")) {
             try test.write { _ = try caches.open(other, in: $0, for: .establishing) }
         }
         #expect(try caches.open(own).opened.outcome == (isDamaged ? .rebuilt(.damaged) : .hit))
@@ -76,21 +76,23 @@ import Testing
         try test.write { try CacheDirectory.setLocked(false, "rows", in: $0) }
         var polite = other
         polite.replacesOthers = false
-        #expect(throws: StoreError.cacheLocked("rows")) { try caches.open(polite) }
+        #expect(throws: CacheError.locked("rows")) { try caches.open(polite) }
         #expect(try caches.open(own).opened.outcome == .hit)
     }
 
     @Test func deletingAllCachesIsRefusedIfOneIsLocked() throws {
-        #expect(throws: StoreError.cacheLocked("rows")) { try caches.directory.delete("rows") }
-        #expect(throws: StoreError.cacheLocked("rows")) { try caches.directory.delete(nil) }
+        #expect(throws: CacheError.locked("rows")) { try caches.directory.delete("rows") }
+        #expect(throws: CacheError.locked("rows")) { try caches.directory.delete(nil) }
         #expect(try CacheDirectory.names(in: snapshot) == ["free", "rows"])
         try test.write { try CacheDirectory.setLocked(false, "rows", in: $0) }
         #expect(try caches.directory.delete(nil) == 2)
     }
 
     @Test func onlyACacheWithAReadableRequestCanBeLocked() throws {
-        #expect(throws: StoreError.self) { try test.write { try CacheDirectory.setLocked(true, "none", in: $0) } }
-        #expect(throws: StoreError.invalidCacheName("index:x")) {
+        #expect(throws: CacheError.unknown("none")) {
+            try test.write { try CacheDirectory.setLocked(true, "none", in: $0) }
+        }
+        #expect(throws: CacheError.invalidName("index:x")) {
             try test.write { try CacheDirectory.setLocked(true, "index:x", in: $0) }
         }
         try damageHeader()

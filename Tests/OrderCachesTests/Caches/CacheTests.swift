@@ -241,10 +241,10 @@ import FetchIndexValues
 
     @Test func invalidCacheNamesAreRefused() throws {
         let request = try TestOrder(hasSections: true).request()
-        #expect(throws: StoreError.invalidCacheName("")) { try caches.open("", request) }
+        #expect(throws: CacheError.invalidName("")) { try caches.open("", request) }
         let long = String(repeating: "名", count: 200)
-        #expect(throws: StoreError.invalidCacheName(long)) { try caches.open(long, request) }
-        #expect(throws: StoreError.unknownCache("x")) { try caches.verify("x", request) }
+        #expect(throws: CacheError.invalidName(long)) { try caches.open(long, request) }
+        #expect(throws: CacheError.unknown("x")) { try caches.verify("x", request) }
         _ = try caches.open("出版社別 ★", request)
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["出版社別 ★"])
     }

@@ -216,8 +216,8 @@ import Testing
     @Test func anUnknownCacheIsRefusedBeforeTheStoreIsCreated() throws {
         let (address, _) = try database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let followed = Followed(address: address)
-        let unknown = #expect(throws: StoreError.self) { try followed.follow(["t"]) { $0.caches = ["none"] } }
-        #expect(unknown == .unknownCache("none"))
+        let unknown = #expect(throws: CacheError.self) { try followed.follow(["t"]) { $0.caches = ["none"] } }
+        #expect(unknown == .unknown("none"))
         #expect(!FileManager.default.fileExists(atPath: followed.store + "/data.mdb"))
     }
 
@@ -231,8 +231,8 @@ import Testing
             other?.reason
                 == "the store follows public.t=t, and the entity of public.t cannot change")
         #expect(other?.remedy == .end)
-        let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
-        #expect(unknown == .unknownCache("none"))
+        let unknown = #expect(throws: CacheError.self) { try followed.follow { $0.caches = ["none"] } }
+        #expect(unknown == .unknown("none"))
         var options = FollowOptions()
         var first: Follower? = try Follower(storeAt: followed.store, options) { _ in }
         let second = #expect(throws: SourceError.self) { try Follower(storeAt: followed.store, options) { _ in } }

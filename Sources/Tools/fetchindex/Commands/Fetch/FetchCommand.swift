@@ -192,7 +192,7 @@ struct FetchCommand: ParsableCommand {
         if let requestName { return try named(requestName, request, in: container) }
         if let cacheName {
             if let stored = try request.definition(of: entity, cache: cacheName, in: container) { return stored }
-            if entity == nil && request.isEmpty { throw StoreError.unknownCache(cacheName) }
+            if entity == nil && request.isEmpty { throw CacheError.unknown(cacheName) }
         }
         return try request.definition(of: container.model().entity(orOnly: entity).name)
     }

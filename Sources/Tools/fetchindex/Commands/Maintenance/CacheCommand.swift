@@ -49,7 +49,7 @@ struct CacheReport: Encodable {
     /// The fingerprint of all rows at `commit`; nil if it isn't kept or wasn't asked for.
     var fingerprint: String?
 
-    /// Reads the facts about a cache. Throws `StoreError.unknownCache` if no cache has this name.
+    /// Reads the facts about a cache. Throws `CacheError.unknown` if no cache has this name.
     init(_ cache: String, in state: PinnedState) throws {
         let statistics = try state.statistics(ofCache: cache)
         let facts = statistics.cache
