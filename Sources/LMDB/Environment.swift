@@ -74,9 +74,15 @@ package final class Environment: Sendable {
         if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
         }
+        let path = try realPath(path)
+        return try withSystemErrors { try EnvironmentRegistry.open(at: path, options: options) }
+    }
+
+    /// The absolute path without symbolic links. realpath
+    static func realPath(_ path: String) throws(LMDBError) -> String {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
-        return try withSystemErrors { try EnvironmentRegistry.open(at: String(cString: real), options: options) }
+        return String(cString: real)
     }
 
     init(path: String, options: Options, opening: UInt64, gate: FolderGate) throws {

@@ -27,9 +27,7 @@ extension Environment {
     package static func convert(
         at path: String, _ witness: Witness?, finish: (_ folder: String) throws -> Void
     ) throws -> Conversion? {
-        guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
-        defer { free(real) }
-        let path = String(cString: real)
+        let path = try realPath(path)
         return try withSystemErrors {
             try EnvironmentRegistry.withClosedEnvironment(at: path) {
                 try DataFile.requirePlainFiles(

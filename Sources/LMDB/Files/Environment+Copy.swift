@@ -65,9 +65,7 @@ extension Environment {
     /// without a lock isn't noticed. A process that opens the environment with a lock during the compaction waits. If
     /// this process dies, the folder has either the old file or the new one.
     package static func compact(at path: String) throws -> (bytesBefore: Int, bytesAfter: Int) {
-        guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
-        defer { free(real) }
-        let path = String(cString: real)
+        let path = try realPath(path)
         return try withSystemErrors {
             try EnvironmentRegistry.withClosedEnvironment(at: path) {
                 let lock = try EnvironmentLock(inFolder: path)
