@@ -25,7 +25,6 @@ package struct CountedTree {
 
     package var count: Int { root.measure.count }
     package var weight: Int { root.measure.weight }
-    package var isEmpty: Bool { count == 0 }
 
     /// Returns this tree in another store that contains its nodes, such as a fork over its store, or the store to
     /// which its fork was published.

@@ -93,21 +93,6 @@ package struct TransactionView {
         try withKey(key) { try put(value, &$0, in: table, flags: flags) }
     }
 
-    /// Inserts or replaces the value of an integer key, and calls `fill` to write the value in place. mdb_put with
-    /// MDB_RESERVE
-    package func put(
-        reserving byteCount: Int, for key: UInt64, in table: Table, appending: Bool = false,
-        _ fill: (UnsafeMutableRawBufferPointer) -> Void
-    ) throws {
-        try withKey(key) { mdbKey in
-            var mdbValue = MDB_val(mv_size: byteCount, mv_data: nil)
-            let flags = UInt32(MDB_RESERVE) | (appending ? UInt32(MDB_APPEND) : 0)
-            let code = write(in: handle) { mdb_put(handle, table.handle, &mdbKey, &mdbValue, flags) }
-            try check(code, writtenIn: handle)
-            fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
-        }
-    }
-
     private func put(_ value: RawSpan, _ key: inout MDB_val, in table: Table, flags: UInt32) throws {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(value)

@@ -21,7 +21,7 @@ private enum Operation: CaseIterable {
         try run(&tree, &model, seed: seed, steps: 1500, growth: 0.7)
         try run(&tree, &model, seed: seed + 100, steps: 2500, growth: 0.25)
         for key in model.keys { try tree.remove(key) }
-        #expect(tree.isEmpty)
+        #expect(tree.count == 0)
         #expect(store.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
@@ -114,7 +114,7 @@ private enum Operation: CaseIterable {
             let outcome = try tree.remove(key)
             #expect(outcome == (model.remove(key) != nil), context)
         case .setWeight where isWeighted && tree.summarizer == nil:
-            let isSet = try tree.setWeight(33, of: key)
+            let isSet = try tree.apply([TreeEdit(key, .update(weight: 33))])[0].wasPresent
             #expect(isSet == expected.isPresent, context)
             if expected.isPresent { model.weights[expected.rank] = 33 }
         case .sum:

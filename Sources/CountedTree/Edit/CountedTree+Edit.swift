@@ -60,12 +60,6 @@ extension CountedTree {
         }
     }
 
-    /// Returns the ranks of keys. `finds` are `find` edits whose keys ascend strictly. O(k log n) for k keys.
-    package func ranks(of finds: [TreeEdit]) throws -> [EditOutcome] {
-        var fork = reopened(in: ForkNodeStore(over: store))
-        return try fork.apply(finds)
-    }
-
     /// Adds an entry with an empty summary; returns false if the tree has the key. O(log n).
     @discardableResult
     package mutating func insert(_ key: [UInt8], weight: Int = 1) throws -> Bool {
@@ -75,12 +69,6 @@ extension CountedTree {
     /// Removes an entry; returns false if the tree lacks the key. O(log n).
     @discardableResult
     package mutating func remove(_ key: [UInt8]) throws -> Bool { try wasPresent(key, .remove) }
-
-    /// Changes the weight of an entry, and empties its summary; returns false if the tree lacks the key. O(log n).
-    @discardableResult
-    package mutating func setWeight(_ weight: Int, of key: [UInt8]) throws -> Bool {
-        try wasPresent(key, .update(weight: weight))
-    }
 
     private mutating func wasPresent(_ key: [UInt8], _ change: TreeEdit.Change) throws -> Bool {
         try apply([TreeEdit(key, change)])[0].wasPresent

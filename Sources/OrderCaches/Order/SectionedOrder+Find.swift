@@ -47,13 +47,6 @@ extension SectionedOrder {
         }
     }
 
-    /// The object of the row at a path. Traps unless the row exists. O(log n).
-    package func object(at path: RowPath) throws -> RecordKey {
-        let section = try section(at: path.section)
-        precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
-        return try object(atRank: try firstRank(of: section.value) + path.row)
-    }
-
     /// The row at a position, which counts rows over all sections. Traps or throws unless 0 <= row < rowCount. O(log
     /// n).
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {

@@ -59,17 +59,6 @@ package enum ColumnValue {
         }
     }
 
-    /// The text from which the source reads a value.
-    package static func text(of value: Value) -> String {
-        switch value {
-        case .boolean(let value): value ? "t" : "f"
-        case .double(let number):
-            number.isNaN ? "NaN" : number.isInfinite ? (number > 0 ? "Infinity" : "-Infinity") : "\(number)"
-        case .data: "\\x" + value.description
-        default: value.description
-        }
-    }
-
     /// Returns the end of an error message about a text that isn't a value of the type.
     static func reason(_ text: UnsafeRawBufferPointer, _ type: ValueType) -> String {
         if text.firstInvalidUTF8 != nil { return "is not UTF-8" }

@@ -80,7 +80,6 @@ import Testing
                 let found = try order.row(at: row)
                 #expect(found.object.number == number)
                 #expect(found.path == RowPath(section: index, row: offset))
-                #expect(try order.object(at: RowPath(section: index, row: offset)).number == number)
                 var first: (RecordKey, RowPath)?
                 try order.walkRows(from: row) { object, path in
                     first = (object, path)

@@ -75,7 +75,7 @@ struct Followed {
                 var values: [String: String] = [:]
                 for name in names {
                     let value = try row.value(of: name)
-                    if !value.isNull { values[name] = ColumnValue.text(of: value) }
+                    if !value.isNull { values[name] = value.sourceText }
                 }
                 rows[values[key] ?? ""] = values
             }
@@ -94,7 +94,7 @@ struct Followed {
                 rows.append(
                     try read.map {
                         let value = try row.value(of: $0)
-                        return value.isNull ? nil : ColumnValue.text(of: value)
+                        return value.isNull ? nil : value.sourceText
                     })
             }
             return rows
@@ -129,5 +129,18 @@ struct Followed {
     func fetch(_ definition: OrderDefinition, cache: String) throws -> Int {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         return try container.withOrder(definition, .init(cacheName: cache)) { $0.rowCount }
+    }
+}
+
+extension Value {
+    /// The text as which PostgreSQL writes the value.
+    fileprivate var sourceText: String {
+        switch self {
+        case .boolean(let value): value ? "t" : "f"
+        case .double(let number):
+            number.isNaN ? "NaN" : number.isInfinite ? (number > 0 ? "Infinity" : "-Infinity") : "\(number)"
+        case .data: "\\x" + description
+        default: description
+        }
     }
 }
