@@ -224,11 +224,12 @@ let package = Package(
 
         // MARK: Tools
 
-        // what tools print on standard output and standard error
+        // what tools print on standard output and standard error, and their exit codes
         .target(
             name: "FetchIndexTerminal",
             dependencies: [
                 "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexPlatform",
+                .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/Terminal", swiftSettings: unoptimized),
         // the command-line tool, built as `fetchindex` (a file system may not tell that name from FetchIndex)
         .executableTarget(

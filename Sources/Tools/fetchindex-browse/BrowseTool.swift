@@ -25,25 +25,10 @@ enum Main {
             var command = try BrowseTool.parseAsRoot()
             try command.run()
         } catch {
-            status = report(error)
+            status = BrowseTool.report(error)
         }
         fflush(stdout)
         // Unlike `exit`, `_exit` doesn't destroy global state that other threads may still use.
         _exit(status)
-    }
-
-    private static func report(_ error: any Error) -> Int32 {
-        if let failure = error as? Failure { return failure.print() }
-        switch BrowseTool.exitCode(for: error) {
-        case .success:
-            print(BrowseTool.fullMessage(for: error))
-            return 0
-        case .validationFailure:
-            Output.errorLines("fetchindex: " + BrowseTool.message(for: error))
-            return 2
-        default:
-            Output.error("\(error)")
-            return 1
-        }
     }
 }

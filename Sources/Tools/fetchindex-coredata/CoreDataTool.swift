@@ -47,17 +47,7 @@ enum Main {
 
     private static func report(_ error: any Error) -> Int32 {
         if error is NothingChanged { return 3 }
-        switch CoreDataTool.exitCode(for: error) {
-        case .success:
-            print(CoreDataTool.fullMessage(for: error))
-            return 0
-        case .validationFailure:
-            Output.errorLines("fetchindex-coredata: " + CoreDataTool.message(for: error))
-            return 2
-        default:
-            Output.error("\(error)" + ((error as? CoreDataFileError)?.remedy?.hint ?? ""))
-            return 1
-        }
+        return CoreDataTool.report(error, advice: (error as? CoreDataFileError)?.remedy?.hint ?? "")
     }
 }
 

@@ -76,7 +76,6 @@ enum Main {
     }
 
     private static func report(_ error: any Error) -> Int32 {
-        if let failure = error as? Failure { return failure.print() }
         if error is NothingChanged { return 3 }
         if let error = error as? OtherOutcome {
             Output.error("\(error)")
@@ -90,18 +89,7 @@ enum Main {
             Output.error("\(error)\(advice(on: error))")
             return 2
         }
-        switch FetchIndexTool.exitCode(for: error) {
-        case .success:
-            Output.write(FetchIndexTool.fullMessage(for: error) + "\n")
-            do { try Output.flush() } catch { return report(error) }
-            return 0
-        case .validationFailure:
-            Output.errorLines("fetchindex: " + FetchIndexTool.message(for: error))
-            return 2
-        default:
-            Output.error("\(error)\(advice(on: error))")
-            return 1
-        }
+        return FetchIndexTool.report(error, advice: advice(on: error))
     }
 
     /// Returns advice to append to the message of an error: the command or option that helps; "" if none is known.
