@@ -27,10 +27,29 @@ internal import FetchIndexValues
 //                         | length varint, default value as OrderKey ) )
 
 extension [UInt8] {
+    fileprivate mutating func appendCount(_ number: Int) { appendVarint(UInt64(number)) }
+
+    fileprivate mutating func appendList<Item>(_ list: [Item], _ append: (inout [UInt8], Item) -> Void) {
+        appendCount(list.count)
+        for element in list { append(&self, element) }
+    }
+
+    /// Appends a list of properties of entities, each after its entity's number.
+    fileprivate mutating func appendNumbered<Item>(
+        _ list: [(entity: Int, Item)], _ append: (inout [UInt8], Item) -> Void
+    ) {
+        appendList(list) { bytes, numbered in
+            bytes.appendCount(numbered.entity)
+            append(&bytes, numbered.1)
+        }
+    }
+
+    fileprivate mutating func appendNumbers(_ numbers: [Int]) { appendList(numbers) { $0.appendCount($1) } }
+    private mutating func appendTexts(_ texts: [String]) { appendList(texts) { $0.appendText($1) } }
+
     fileprivate mutating func appendEntity(_ entity: Entity) {
         appendText(entity.name)
-        appendVarint(UInt64(entity.slots.count))
-        for slot in entity.slots { appendAttribute(slot.attribute, isRemoved: slot.isRemoved, slot.role) }
+        appendList(entity.slots) { $0.appendAttribute($1.attribute, isRemoved: $1.isRemoved, $1.role) }
     }
 
     mutating func appendAttribute(
@@ -50,15 +69,14 @@ extension [UInt8] {
         ]
         append(flags.reduce(0) { $0 | ($1.0 ? $1.1 : 0) })
         append(relationship.deleteRule.rawValue)
-        appendVarint(UInt64(relationship.minCount))
-        appendVarint(UInt64(relationship.maxCount))
+        appendCount(relationship.minCount)
+        appendCount(relationship.maxCount)
     }
 
     fileprivate mutating func appendStored(_ relationship: StoredRelationship) {
         appendRelationship(relationship.description, isRemoved: relationship.isRemoved)
         appendText(relationship.permanentName)
-        appendVarint(UInt64(relationship.formerNames.count))
-        for name in relationship.formerNames { appendText(name) }
+        appendTexts(relationship.formerNames)
         switch relationship.storage {
         case .reference(let slot, let position): appendStorage(0, [slot, position])
         case .inverse: appendStorage(1, [])
@@ -68,29 +86,35 @@ extension [UInt8] {
 
     private mutating func appendStorage(_ kind: UInt8, _ numbers: [Int]) {
         append(kind)
-        for number in numbers { appendVarint(UInt64(number)) }
+        for number in numbers { appendCount(number) }
     }
 
     fileprivate mutating func appendHistory(_ entity: Entity) {
-        appendVarint(UInt64(entity.passes))
-        appendVarint(UInt64(entity.declarations.count))
-        for declaration in entity.declarations {
-            appendNumber(declaration.checksum)
-            appendVarint(UInt64(declaration.slots.count))
-            for slot in declaration.slots { appendVarint(UInt64(slot)) }
+        appendCount(entity.passes)
+        appendList(entity.declarations) { bytes, declaration in
+            bytes.appendNumber(declaration.checksum)
+            bytes.appendNumbers(declaration.slots)
         }
-        let slots = entity.slots.enumerated().filter { $1.hasHistory }
-        appendVarint(UInt64(slots.count))
-        for (number, slot) in slots {
-            appendVarint(UInt64(number))
-            appendText(slot.permanentName)
-            appendVarint(UInt64(slot.formerNames.count))
-            for name in slot.formerNames { appendText(name) }
+        appendList(entity.slots.enumerated().filter { $1.hasHistory }) { bytes, numbered in
+            let (number, slot) = numbered
+            bytes.appendCount(number)
+            bytes.appendText(slot.permanentName)
+            bytes.appendTexts(slot.formerNames)
             var value: [UInt8] = []
             if !slot.attribute.defaultValue.isNull { OrderKey.append(slot.attribute.defaultValue, to: &value) }
-            appendVarint(UInt64(value.count))
-            append(contentsOf: value)
+            bytes.appendCount(value.count)
+            bytes.append(contentsOf: value)
         }
+    }
+
+    fileprivate mutating func appendNames(of entity: Entity) {
+        appendText(entity.permanentName)
+        appendTexts(entity.stored.formerNames)
+    }
+
+    fileprivate mutating func append(_ request: NamedRequest) {
+        for text in [request.name, request.entity, request.predicate] { appendText(text) }
+        appendCount(request.fetchLimit)
     }
 }
 
@@ -116,176 +140,93 @@ extension SlotDescription {
     }
 }
 
-extension [UInt8] {
-    fileprivate mutating func appendNames(of entity: Entity) {
-        appendText(entity.permanentName)
-        appendVarint(UInt64(entity.stored.formerNames.count))
-        for name in entity.stored.formerNames { appendText(name) }
-    }
-}
-
-extension [UInt8] {
-    fileprivate mutating func append(_ request: NamedRequest) {
-        for text in [request.name, request.entity, request.predicate] { appendText(text) }
-        appendVarint(UInt64(request.fetchLimit))
-    }
-}
-
-extension NamedRequest {
-    fileprivate init(_ reader: inout ByteReader) throws {
-        self.init(
-            try reader.text(), entity: try reader.text(), predicate: try reader.text(),
-            fetchLimit: Int(clamping: try reader.varint()))
-    }
-}
-
 extension Entity {
     fileprivate var hasOtherNames: Bool { permanentName != name || !stored.formerNames.isEmpty }
     fileprivate var hasHistory: Bool { passes > 0 || !declarations.isEmpty || slots.contains(where: \.hasHistory) }
 }
 
 extension Model {
+    /// A part of the stored model. It's left out if it and all parts after it are empty.
+    private struct Part {
+        let isEmpty: Bool
+        private(set) var bytes: [UInt8] = []
+
+        init(isEmpty: Bool, _ append: (inout [UInt8]) -> Void) {
+            self.isEmpty = isEmpty
+            append(&bytes)
+        }
+    }
+
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendVarint(UInt64(entities.count))
-        for entity in entities { bytes.appendEntity(entity) }
-        let lists = entities.enumerated().flatMap { number, entity in entity.uniqueLists.map { (number, $0) } }
-        let hasHistory = entities.contains(where: \.hasHistory)
-        let indexes = entities.enumerated().flatMap { number, entity in entity.indexKeys.map { (number, $0) } }
-        let derivations = entities.enumerated().flatMap { number, entity in
-            entity.slots.enumerated().compactMap { slot, description in
-                description.attribute.derivation.map { (number, slot, $0) }
-            }
-        }
-        let lineages = entities.enumerated().filter { $1.superentity != nil || $1.isAbstract }
-        let relationships = entities.enumerated().flatMap { number, entity in
-            entity.storedRelationships.map { (number, $0) }
-        }
-        let named = entities.enumerated().filter { $1.hasOtherNames }
-        let hasRelationships = !relationships.isEmpty || !named.isEmpty || !requests.isEmpty
-        let hasMore = !indexes.isEmpty || !derivations.isEmpty || !lineages.isEmpty || hasRelationships
-        if !lists.isEmpty || hasHistory || hasMore {
-            bytes.appendVarint(UInt64(lists.count))
-            for (entity, slots) in lists {
-                bytes.appendVarint(UInt64(entity))
-                bytes.appendVarint(UInt64(slots.count))
-                for slot in slots { bytes.appendVarint(UInt64(slot)) }
-            }
-        }
-        if hasHistory || hasMore {
-            bytes.appendVarint(UInt64(entities.count))
-            for entity in entities { bytes.appendHistory(entity) }
-        }
-        if hasMore {
-            bytes.appendVarint(UInt64(indexes.count))
-            for (entity, keys) in indexes {
-                bytes.appendVarint(UInt64(entity))
-                bytes.appendVarint(UInt64(keys.count))
-                for key in keys {
-                    bytes.appendVarint(UInt64(key.slot))
-                    bytes.append(key.isDescending ? 1 : 0)
-                }
-            }
-            bytes.appendVarint(UInt64(derivations.count))
-            for (entity, slot, expression) in derivations {
-                bytes.appendVarint(UInt64(entity))
-                bytes.appendVarint(UInt64(slot))
-                bytes.appendText(expression)
-            }
-        }
-        if !lineages.isEmpty || hasRelationships {
-            bytes.appendVarint(UInt64(lineages.count))
-            for (number, entity) in lineages {
-                bytes.appendVarint(UInt64(number))
-                bytes.appendVarint(UInt64((superentities(of: number).first ?? -1) + 1))
-                bytes.append(entity.isAbstract ? 1 : 0)
-            }
-        }
-        if hasRelationships {
-            bytes.appendVarint(UInt64(relationships.count))
-            for (number, relationship) in relationships {
-                bytes.appendVarint(UInt64(number))
-                bytes.appendStored(relationship)
-            }
-            let joins = entities.indices.filter { entities[$0].isJoin }
-            bytes.appendVarint(UInt64(joins.count))
-            for number in joins { bytes.appendVarint(UInt64(number)) }
-        }
-        if !named.isEmpty || !requests.isEmpty {
-            bytes.appendVarint(UInt64(named.count))
-            for (number, entity) in named {
-                bytes.appendVarint(UInt64(number))
-                bytes.appendNames(of: entity)
-            }
-            bytes.appendVarint(UInt64(requests.count))
-            for request in requests { bytes.append(request) }
-        }
+        bytes.appendList(entities) { $0.appendEntity($1) }
+        var parts = [uniqueLists, histories, indexes, lineages, relationships, names]
+        while parts.last?.isEmpty == true { parts.removeLast() }
+        for part in parts { bytes += part.bytes }
         bytes.appendChecksum()
         return bytes
     }
 
-    package init(decoding bytes: RawSpan) throws {
-        var reader = try ByteReader(checked: bytes, subject: { "the model" }, damage: ModelError.corrupted)
-        var parts: [StoredEntity] = []
-        var requests: [NamedRequest] = []
-        for _ in 0..<(try reader.count()) { parts.append(try StoredEntity(&reader)) }
-        if !reader.isAtEnd {
-            for _ in 0..<(try reader.count()) {
-                let number = try Self.entityNumber(&reader, of: parts.count)
-                try parts[number].readUniqueList(&reader)
-            }
-        }
-        if !reader.isAtEnd {
-            guard try reader.count() == parts.count else {
-                throw ModelError.corrupted("the model has another number of histories than of entities")
-            }
-            for number in parts.indices { try parts[number].readHistory(&reader) }
-        }
-        if !reader.isAtEnd {
-            for _ in 0..<(try reader.count()) {
-                let number = try Self.entityNumber(&reader, of: parts.count)
-                try parts[number].readIndex(&reader)
-            }
-            for _ in 0..<(try reader.count()) {
-                let number = try Self.entityNumber(&reader, of: parts.count)
-                try parts[number].readDerivation(&reader)
-            }
-        }
-        if !reader.isAtEnd {
-            for _ in 0..<(try reader.count()) {
-                let number = try Self.entityNumber(&reader, of: parts.count)
-                let parent = Int(clamping: try reader.varint()) - 1
-                guard parent < parts.count, parent != number else {
-                    throw ModelError.corrupted(
-                        "\(parts[number].name) has itself or an unknown entity as its superentity")
-                }
-                parts[number].superentity = parent < 0 ? nil : parts[parent].name
-                parts[number].isAbstract = try reader.uint8() != 0
-            }
-        }
-        if !reader.isAtEnd {
-            for _ in 0..<(try reader.count()) {
-                let number = try Self.entityNumber(&reader, of: parts.count)
-                try parts[number].readRelationship(&reader, entities: parts.count)
-            }
-            for _ in 0..<(try reader.count()) {
-                parts[try Self.entityNumber(&reader, of: parts.count)].isJoin = true
-            }
-        }
-        if !reader.isAtEnd {
-            for _ in 0..<(try reader.count()) {
-                let number = try Self.entityNumber(&reader, of: parts.count)
-                try parts[number].readNames(&reader)
-            }
-            for _ in 0..<(try reader.count()) { requests.append(try NamedRequest(&reader)) }
-        }
-        guard reader.isAtEnd else { throw ModelError.corrupted("the model has more bytes than this version can read") }
-        self.init(entities: parts.map(\.entity), requests: requests)
+    /// A property that several entities have, each time with its entity's number.
+    private func numbered<Element>(_ elements: (Entity) -> [Element]) -> [(entity: Int, Element)] {
+        entities.enumerated().flatMap { number, entity in elements(entity).map { (number, $0) } }
     }
 
-    static func entityNumber(_ reader: inout ByteReader, of count: Int) throws -> Int {
-        let number = Int(clamping: try reader.varint())
-        guard number < count else { throw ModelError.corrupted("the model refers to an unknown entity") }
-        return number
+    private var uniqueLists: Part {
+        let lists = numbered(\.uniqueLists)
+        return Part(isEmpty: lists.isEmpty) { $0.appendNumbered(lists) { $0.appendNumbers($1) } }
+    }
+
+    private var histories: Part {
+        Part(isEmpty: !entities.contains(where: \.hasHistory)) { $0.appendList(entities) { $0.appendHistory($1) } }
+    }
+
+    private var indexes: Part {
+        let indexes = numbered(\.indexKeys)
+        let derivations = numbered { entity in
+            entity.slots.enumerated().compactMap { slot, description in
+                description.attribute.derivation.map { (slot: slot, expression: $0) }
+            }
+        }
+        return Part(isEmpty: indexes.isEmpty && derivations.isEmpty) { bytes in
+            bytes.appendNumbered(indexes) { bytes, keys in
+                bytes.appendList(keys) { bytes, key in
+                    bytes.appendCount(key.slot)
+                    bytes.append(key.isDescending ? 1 : 0)
+                }
+            }
+            bytes.appendNumbered(derivations) { bytes, derivation in
+                bytes.appendCount(derivation.slot)
+                bytes.appendText(derivation.expression)
+            }
+        }
+    }
+
+    private var lineages: Part {
+        let lineages = entities.enumerated().filter { $1.superentity != nil || $1.isAbstract }
+        return Part(isEmpty: lineages.isEmpty) {
+            $0.appendList(lineages) { bytes, numbered in
+                let (number, entity) = numbered
+                bytes.appendCount(number)
+                bytes.appendCount((superentities(of: number).first ?? -1) + 1)
+                bytes.append(entity.isAbstract ? 1 : 0)
+            }
+        }
+    }
+
+    private var relationships: Part {
+        let relationships = numbered(\.storedRelationships)
+        return Part(isEmpty: relationships.isEmpty) {
+            $0.appendNumbered(relationships) { $0.appendStored($1) }
+            $0.appendNumbers(entities.indices.filter { entities[$0].isJoin })
+        }
+    }
+
+    private var names: Part {
+        let named = numbered { $0.hasOtherNames ? [$0] : [] }
+        return Part(isEmpty: named.isEmpty && requests.isEmpty) {
+            $0.appendNumbered(named) { $0.appendNames(of: $1) }
+            $0.appendList(requests) { $0.append($1) }
+        }
     }
 }
