@@ -178,10 +178,7 @@ public struct Entity: Sendable {
             attributes = live.map { slots[$0].attribute }
             valueRules = live.map { ValueRule(slot: $0, slots[$0].attribute) }
             slotTypes = slots.map(\.attribute.type)
-            var byName: [String: Int] = [:]
-            for slot in live { for former in slots[slot].formerNames { byName[former] = slot } }
-            for slot in live.reversed() { byName[slots[slot].attribute.name] = slot }
-            slotsByName = byName
+            slotsByName = Self.slotsByName(slots, live)
             var constraints =
                 live.filter { slots[$0].attribute.isUnique }.map { UniqueConstraint(number: $0, slots: [$0]) }
                 + uniqueLists.enumerated().filter { !$1.isEmpty && !$1.contains(-1) }.map { index, slots in
@@ -191,16 +188,28 @@ public struct Entity: Sendable {
                 constraints[index].owner = stored.keyOwners[constraints[index].number]
             }
             uniqueConstraints = constraints
-            var related: [String: Int] = [:]
-            for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
-                // A former name of a relationship is ignored if an attribute that isn't removed has or had that name,
-                // or if another relationship has it.
-                for former in relationship.formerNames where byName[former] == nil { related[former] = index }
+            relationshipsByName = Self.relationshipsByName(relationships, besides: slotsByName)
+        }
+
+        private static func slotsByName(_ slots: [SlotDescription], _ live: [Int]) -> [String: Int] {
+            var byName: [String: Int] = [:]
+            for slot in live { for former in slots[slot].formerNames { byName[former] = slot } }
+            for slot in live.reversed() { byName[slots[slot].attribute.name] = slot }
+            return byName
+        }
+
+        /// A former name of a relationship is ignored if an attribute that isn't removed has or had that name, or if
+        /// another relationship has it.
+        private static func relationshipsByName(
+            _ relationships: [StoredRelationship], besides slots: [String: Int]
+        ) -> [String: Int] {
+            var byName: [String: Int] = [:]
+            let live = relationships.enumerated().filter { !$1.isRemoved }
+            for (index, relationship) in live {
+                for former in relationship.formerNames where slots[former] == nil { byName[former] = index }
             }
-            for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
-                related[relationship.description.name] = index
-            }
-            relationshipsByName = related
+            for (index, relationship) in live { byName[relationship.description.name] = index }
+            return byName
         }
 
         convenience init(_ other: Definition, stored: Stored) {

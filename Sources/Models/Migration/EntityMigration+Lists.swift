@@ -17,7 +17,7 @@ extension EntityMigration {
         for index in uniqueLists.indices where uniqueLists[index].contains(slot) {
             if uniqueLists[index].count > 1 || slots[slot].role != .attribute {
                 let names = uniqueLists[index].map { slots[$0].attribute.name }
-                steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))
+                note(.removeUniqueness(names), .pass, "its unique keys are deleted")
             }
             uniqueLists[index] = []
         }
@@ -48,13 +48,12 @@ extension EntityMigration {
             // A program that declares only some attributes of a list may not know the list, so it doesn't remove it.
             let names = list.map { slots[$0].attribute.name }
             guard names.allSatisfy(isDeclared) else { continue }
-            steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))
+            note(.removeUniqueness(names), .pass, "its unique keys are deleted")
             uniqueLists[index] = []
         }
         for (names, slots) in zip(given.uniqueAttributes, wanted)
         where !uniqueLists.contains(where: { Set($0) == slots }) {
-            steps.append(
-                step(.addUniqueness(names), .pass, "no two objects may have the same values, unless one is null"))
+            note(.addUniqueness(names), .pass, "no two objects may have the same values, unless one is null")
             uniqueLists.append(try names.map(requireKeySlot))
         }
     }
@@ -74,7 +73,7 @@ extension EntityMigration {
     }
 
     mutating func removeIndex(_ keys: [IndexKey]) {
-        steps.append(step(.removeIndex(index(of: keys)), .free, "no record is read"))
+        note(.removeIndex(index(of: keys)), .free, "no record is read")
         indexKeys.removeAll { $0 == keys }
     }
 
@@ -87,7 +86,7 @@ extension EntityMigration {
                 IndexKey(slot: try requireKeySlot($0.attribute), isDescending: $0.isDescending)
             }
             if indexKeys.contains(wanted) { continue }
-            steps.append(step(.addIndex(index(of: wanted)), .pass, "its order is built from all records"))
+            note(.addIndex(index(of: wanted)), .pass, "its order is built from all records")
             indexKeys.append(wanted)
         }
     }

@@ -34,8 +34,7 @@ extension EntityMigration {
         if isFormerDeclared {
             throw mismatch("\(relationship.name) is renamed from \(former), which the model declares too")
         }
-        steps.append(
-            step(.renameRelationship(from: former, to: relationship.name), .free, "its links stay"))
+        note(.renameRelationship(from: former, to: relationship.name), .free, "its links stay")
         relationships[index].formerNames.append(former)
         relationships[index].description = relationships[index].description.named(
             relationship.name, inverse: relationships[index].description.inverse)
@@ -61,10 +60,11 @@ extension EntityMigration {
             append(AttributeDescription(relationship.name, .data), .position)
         }
         let isMissing = storage == .reference && !relationship.isOptional
-        steps.append(
-            isMissing
-                ? step(addition, .decision, "it is required, but existing objects have no related object")
-                : step(addition, .free, "no objects are related yet"))
+        if isMissing {
+            note(addition, .decision, "it is required, but existing objects have no related object")
+        } else {
+            note(addition, .free, "no objects are related yet")
+        }
         // A relationship that replaces a removed one continues it: caches that read it know the names, and its other slots
         // make them unusable.
         let former = relationships.last {
@@ -94,15 +94,15 @@ extension EntityMigration {
         if stored == relationship { return }
         if stored.inverse != relationship.inverse { changesInverses = true }
         if stored.isOptional && !relationship.isOptional {
-            steps.append(step(.makeRequired(relationship.name), .pass, "no object may have nil"))
+            note(.makeRequired(relationship.name), .pass, "no object may have nil")
             if case .reference(let slot, _) = relationships[index].storage { required.append((slot, .null)) }
         } else if !stored.isOptional && relationship.isOptional {
-            steps.append(step(.makeOptional(relationship.name), .free, "every record stays valid"))
+            note(.makeOptional(relationship.name), .free, "every record stays valid")
         }
         if stored.deleteRule != relationship.deleteRule || stored.isOrdered != relationship.isOrdered
             || stored.minCount != relationship.minCount || stored.maxCount != relationship.maxCount
         {
-            steps.append(step(.changeRelationship(relationship.name), .free, "later saves follow the new rules"))
+            note(.changeRelationship(relationship.name), .free, "later saves follow the new rules")
         }
         relationships[index].description = relationship.named(relationship.name, inverse: relationship.inverse)
         if case .reference(let slot, _) = relationships[index].storage {
@@ -113,8 +113,7 @@ extension EntityMigration {
     /// Removes a relationship. The migration deletes the link keys of a reference, or the records of the join entity.
     mutating func removeRelationship(_ index: Int) {
         if case .reference(let slot, _) = relationships[index].storage { removeFromLists(slot) }
-        steps.append(
-            step(.removeRelationship(relationships[index].description.name), .pass, "its links are deleted"))
+        note(.removeRelationship(relationships[index].description.name), .pass, "its links are deleted")
         relationships[index].isRemoved = true
         guard case .reference(let slot, let position) = relationships[index].storage else { return }
         for slot in [slot, position] {

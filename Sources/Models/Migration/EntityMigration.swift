@@ -117,8 +117,7 @@ package struct EntityMigration: Sendable {
         try matchUniqueLists()
         try matchIndexes()
         if given.isAbstract != stored.isAbstract {
-            steps.append(
-                step(.changeAbstract(to: given.isAbstract), .free, "no record changes"))
+            note(.changeAbstract(to: given.isAbstract), .free, "no record changes")
         }
         isUnknown = !isKnown
     }
@@ -144,10 +143,14 @@ package struct EntityMigration: Sendable {
         !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || computesValues)
     }
 
-    func step(
+    private func step(
         _ change: ModelDifference.Change, _ verdict: ModelDifference.Verdict, _ reason: String
     ) -> ModelDifference.Step {
         ModelDifference.Step(entity: given.name, change: change, verdict: verdict, reason: reason)
+    }
+
+    mutating func note(_ change: ModelDifference.Change, _ verdict: ModelDifference.Verdict, _ reason: String) {
+        steps.append(step(change, verdict, reason))
     }
 
     func mismatch(_ reason: String) -> ModelError { .mismatch(entity: given.name, reason) }
@@ -163,10 +166,9 @@ package struct EntityMigration: Sendable {
             if present.contains(former) {
                 throw mismatch("\(attribute.name) is renamed from \(former), which the model declares too")
             }
-            steps.append(
-                step(
-                    .renameAttribute(from: former, to: attribute.name), .free,
-                    "no record changes, and the old name still works"))
+            note(
+                .renameAttribute(from: former, to: attribute.name), .free,
+                "no record changes, and the old name still works")
             if !used.contains(former) { slots[slot].formerNames.append(former) }
             slots[slot].attribute = slots[slot].attribute.with(name: attribute.name)
             return change(slot, to: attribute)
@@ -186,20 +188,19 @@ package struct EntityMigration: Sendable {
         let change = ModelDifference.Change.addAttribute(attribute.name, attribute.type)
         let hasDefault = !attribute.defaultValue.isNull
         if attribute.derivation != nil {
-            steps.append(step(change, .pass, "it is computed for each object"))
+            note(change, .pass, "it is computed for each object")
             computesValues = true
             return append(attribute)
         }
         if slots.contains(where: { $0.isRemoved && $0.role == .attribute && $0.attribute.name == attribute.name }) {
-            steps.append(
-                step(change, .pass, "an attribute of this name was removed; its old values do not come back"))
+            note(change, .pass, "an attribute of this name was removed; its old values do not come back")
         } else if !attribute.isOptional && !hasDefault {
-            steps.append(step(change, .decision, "it is required, but has no default value for existing objects"))
+            note(change, .decision, "it is required, but has no default value for existing objects")
         } else if attribute.isUnique && hasDefault {
-            steps.append(step(change, .pass, "it is unique, but existing objects would share its default value"))
+            note(change, .pass, "it is unique, but existing objects would share its default value")
         } else {
             let value = hasDefault ? "\(attribute.defaultValue)" : "null"
-            steps.append(step(change, .free, "older records are read with \(value)"))
+            note(change, .free, "older records are read with \(value)")
         }
         if !attribute.isOptional && !hasDefault { required.append((slots.count, .null)) }
         append(attribute)
@@ -215,54 +216,59 @@ package struct EntityMigration: Sendable {
     private mutating func change(_ slot: Int, to attribute: AttributeDescription) {
         let stored = slots[slot].attribute
         let isRequired = stored.isOptional && !attribute.isOptional
-        if stored.type != attribute.type {
-            steps.append(
-                step(
-                    .changeType(of: attribute.name, from: stored.type, to: attribute.type), .pass,
-                    "each value is converted"))
+        let hasOtherType = stored.type != attribute.type
+        if hasOtherType {
+            note(
+                .changeType(of: attribute.name, from: stored.type, to: attribute.type), .pass, "each value is converted"
+            )
         }
         // If the declaration has no derivation, the stored attribute keeps its derivation unless the migration is
         // demanded.
         let derivation = attribute.derivation ?? (isDemanded ? nil : stored.derivation)
         let isDerivedAnew = derivation != nil && derivation != stored.derivation
         if derivation != stored.derivation {
-            steps.append(
-                step(
-                    .changeDerivation(of: attribute.name, to: derivation), isDerivedAnew ? .pass : .free,
-                    isDerivedAnew ? "it is computed for each object" : "its values stay"))
+            note(
+                .changeDerivation(of: attribute.name, to: derivation), isDerivedAnew ? .pass : .free,
+                isDerivedAnew ? "it is computed for each object" : "its values stay")
         }
         computesValues = computesValues || isDerivedAnew
         var current = slot
-        if stored.type != attribute.type || isDerivedAnew
-            || isRequired && (hasClosure || !attribute.defaultValue.isNull)
-        {
-            current = slots.count
-            if !isDerivedAnew { conversions.append(Conversion(from: slot, to: current)) }
-            slots[slot].isRemoved = true
-            slots[slot].attribute = stored.with(isOptional: true, isUnique: false).derived(by: nil)
-            append(attribute.with(isOptional: stored.isOptional, isUnique: stored.isUnique).derived(by: derivation))
-            slots[current].formerNames = slots[slot].formerNames
-            replaceInLists(slot, by: current)
+        if hasOtherType || isDerivedAnew || isRequired && (hasClosure || !attribute.defaultValue.isNull) {
+            current = replace(slot, by: attribute.derived(by: derivation), converts: !isDerivedAnew)
         }
-        if isRequired {
-            let value = attribute.defaultValue
-            steps.append(
-                step(
-                    .makeRequired(attribute.name), .pass,
-                    value.isNull ? "no object may have null" : "null becomes \(value)"))
-            if !isDerivedAnew { required.append((current, value)) }
-        } else if !stored.isOptional && attribute.isOptional {
-            steps.append(step(.makeOptional(attribute.name), .free, "every record stays valid"))
-        }
-        if !stored.isUnique && attribute.isUnique {
-            steps.append(
-                step(.addUniqueness([attribute.name]), .pass, "no two objects may have the same value, except null"))
-        } else if stored.isUnique && !attribute.isUnique {
-            steps.append(step(.removeUniqueness([attribute.name]), .pass, "its unique keys are deleted"))
-        }
+        if isRequired && !isDerivedAnew { required.append((current, attribute.defaultValue)) }
+        noteRules(of: attribute, before: stored)
         slots[current].attribute = slots[current].attribute.with(
             isOptional: attribute.isOptional, isUnique: attribute.isUnique
         ).derived(by: derivation)
+    }
+
+    /// Replaces a slot by a new one, with the old rules until the end of the change. Returns the new slot.
+    private mutating func replace(_ slot: Int, by attribute: AttributeDescription, converts: Bool) -> Int {
+        let stored = slots[slot].attribute
+        let new = slots.count
+        if converts { conversions.append(Conversion(from: slot, to: new)) }
+        slots[slot].isRemoved = true
+        slots[slot].attribute = stored.with(isOptional: true, isUnique: false).derived(by: nil)
+        append(attribute.with(isOptional: stored.isOptional, isUnique: stored.isUnique))
+        slots[new].formerNames = slots[slot].formerNames
+        replaceInLists(slot, by: new)
+        return new
+    }
+
+    private mutating func noteRules(of attribute: AttributeDescription, before stored: AttributeDescription) {
+        if stored.isOptional && !attribute.isOptional {
+            let value = attribute.defaultValue
+            let reason = value.isNull ? "no object may have null" : "null becomes \(value)"
+            note(.makeRequired(attribute.name), .pass, reason)
+        } else if !stored.isOptional && attribute.isOptional {
+            note(.makeOptional(attribute.name), .free, "every record stays valid")
+        }
+        if !stored.isUnique && attribute.isUnique {
+            note(.addUniqueness([attribute.name]), .pass, "no two objects may have the same value, except null")
+        } else if stored.isUnique && !attribute.isUnique {
+            note(.removeUniqueness([attribute.name]), .pass, "its unique keys are deleted")
+        }
     }
 
     private mutating func remove(_ name: String) {
@@ -271,10 +277,9 @@ package struct EntityMigration: Sendable {
         let attribute = slots[slot].attribute
         let isKey = attribute.isUnique || uniqueLists.contains { $0.contains(slot) }
         removeFromLists(slot)
-        steps.append(
-            step(
-                .removeAttribute(name), isKey ? .pass : .free,
-                isKey ? "its unique keys are deleted" : "older records keep its values, unread"))
+        note(
+            .removeAttribute(name), isKey ? .pass : .free,
+            isKey ? "its unique keys are deleted" : "older records keep its values, unread")
         slots[slot].isRemoved = true
         slots[slot].attribute = attribute.with(isOptional: true, isUnique: false).derived(by: nil)
     }

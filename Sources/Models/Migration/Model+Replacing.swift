@@ -87,19 +87,8 @@ extension Model {
 extension Entity {
     fileprivate func replacing(_ old: Entity) throws -> Entity {
         let declared = Set(attributes.map(\.name) + relationships.map(\.name))
-        /// The stored name of what is called `name`, by its own name or by former ones.
-        func source(_ name: String, _ former: String?, _ current: (String) -> String?) throws -> String? {
-            if current(name) == name {
-                guard let former, let other = current(former), other != name, !declared.contains(other) else {
-                    return nil
-                }
-                throw ModelError.invalid(
-                    "\(self.name).\(name) is renamed from \(former), but the store has both: remove \(name) first")
-            }
-            return [former, name].compactMap { $0 }.compactMap(current).first { !declared.contains($0) }
-        }
         let renamed = try attributes.map { attribute in
-            let former = try source(attribute.name, attribute.renamedFrom) { name in
+            let former = try source(of: attribute.name, attribute.renamedFrom, declared) { name in
                 old.slot(of: name).map { old.attribute(at: $0).name }
             }
             return AttributeDescription(
@@ -108,7 +97,7 @@ extension Entity {
                 derivation: attribute.derivation)
         }
         let related = try relationships.map { relationship in
-            let former = try source(relationship.name, relationship.renamedFrom) {
+            let former = try source(of: relationship.name, relationship.renamedFrom, declared) {
                 old.relationship(named: $0)?.description.name
             }
             return relationship.renamed(from: former ?? relationship.renamedFrom)
@@ -118,17 +107,33 @@ extension Entity {
             if let former, !declared.contains(former) { newNames[former] = name }
         }
         let gone = (old.attributes.map(\.name) + old.relationships.map(\.name)).filter { newNames[$0] == nil }
-        // An index goes with an attribute that is removed.
-        let goneIndexes = old.indexes.compactMap { index -> Index? in
+        return Entity(
+            name, renamed, relationships: related, unique: uniqueAttributes, indexes: indexes,
+            removed: removedAttributes + gone, removedIndexes: removedIndexes + goneIndexes(of: old, newNames),
+            superentity: superentity, isAbstract: isAbstract, renamedFrom: old.name == name ? renamedFrom : old.name)
+    }
+
+    /// The stored name of a property, found by its own name or by its former one. `stored` returns the stored name of
+    /// the property that has or had a name.
+    private func source(
+        of name: String, _ former: String?, _ declared: Set<String>, _ stored: (String) -> String?
+    ) throws -> String? {
+        guard stored(name) == name else {
+            return [former, name].compactMap { $0 }.compactMap(stored).first { !declared.contains($0) }
+        }
+        guard let former, let other = stored(former), other != name, !declared.contains(other) else { return nil }
+        throw ModelError.invalid(
+            "\(self.name).\(name) is renamed from \(former), but the store has both: remove \(name) first")
+    }
+
+    /// The old entity's indexes that this entity lacks, with new names. An index goes with an attribute that is removed.
+    private func goneIndexes(of old: Entity, _ newNames: [String: String]) -> [Index] {
+        old.indexes.compactMap { index in
             let keys = index.keys.compactMap { key in
                 newNames[key.attribute].map { Index.Key($0, isDescending: key.isDescending) }
             }
             let renamed = Index(keys: keys)
             return keys.count == index.keys.count && !indexes.contains(renamed) ? renamed : nil
         }
-        return Entity(
-            name, renamed, relationships: related, unique: uniqueAttributes, indexes: indexes,
-            removed: removedAttributes + gone, removedIndexes: removedIndexes + goneIndexes,
-            superentity: superentity, isAbstract: isAbstract, renamedFrom: old.name == name ? renamedFrom : old.name)
     }
 }
