@@ -45,35 +45,44 @@ package struct NumberText {
         let end = offset
         let digits = end - mantissa - (point < 0 ? 0 : 1)
         if digits == 0 { return nil }
-        var (exponent, hasExponent, exponentHasSign) = (0, false, false)
-        if offset < text.count {
-            guard text[offset] | 0x20 == 0x65 else { return nil }
-            hasExponent = true
-            offset += 1
-            let isBelow = offset < text.count && text[offset] == 0x2D
-            exponentHasSign = isBelow || offset < text.count && text[offset] == 0x2B
-            if exponentHasSign { offset += 1 }
-            if offset == text.count { return nil }
-            while offset < text.count {
-                guard (0x30...0x39).contains(text[offset]) else { return nil }
-                // Limits the exponent, so that it can't overflow.
-                exponent = min(exponent * 10 + Int(text[offset] - 0x30), 1 << 40)
-                offset += 1
-            }
-            if isBelow { exponent = -exponent }
-        }
+        guard let exponent = Exponent(text, from: end) else { return nil }
         self.text = text
         isNegative = sign == 0x2D
         let whole = (point < 0 ? end : point) - mantissa
         isPlain =
             sign != 0x2B && whole > 0 && (whole == 1 || text[mantissa] != 0x30) && point != end - 1
-            && (!hasExponent || point >= 0 || exponentHasSign)
+            && (end == text.count || point >= 0 || exponent.hasSign)
         start = first
         if first < 0 {
             (significantCount, lastPower) = (0, 0)
         } else {
             significantCount = last - first + (first < point && point < last ? 0 : 1)
-            lastPower = exponent + (point < 0 ? end - 1 - last : last < point ? point - 1 - last : point - last)
+            let power = point < 0 ? end - 1 - last : last < point ? point - 1 - last : point - last
+            lastPower = exponent.value + power
+        }
+    }
+
+    /// The part of a number behind its digits: 0 if it's missing.
+    private struct Exponent {
+        var value = 0
+        var hasSign = false
+
+        /// Parses the rest of a text; nil if it isn't an exponent.
+        init?(_ text: UnsafeRawBufferPointer, from start: Int) {
+            if start == text.count { return }
+            guard text[start] | 0x20 == 0x65 else { return nil }
+            var offset = start + 1
+            let isBelow = offset < text.count && text[offset] == 0x2D
+            hasSign = isBelow || offset < text.count && text[offset] == 0x2B
+            if hasSign { offset += 1 }
+            if offset == text.count { return nil }
+            while offset < text.count {
+                guard (0x30...0x39).contains(text[offset]) else { return nil }
+                // Limits the exponent, so that it can't overflow.
+                value = min(value * 10 + Int(text[offset] - 0x30), 1 << 40)
+                offset += 1
+            }
+            if isBelow { value = -value }
         }
     }
 

@@ -105,33 +105,14 @@ package enum OrderKey {
         // The value is 0.digits x 10^point. The two bytes before the digits encode `point` + 32,768; they are filled in
         // at the end.
         key += [tag(.decimal), 0x81, 0, 0]
-        var point = 0
-        var isNumber = false
-        var isBehindPoint = false
         let isNegative = text.byteCount > 0 && text.unsafeLoad(as: UInt8.self) == 45
-        for offset in (isNegative ? 1 : 0)..<text.byteCount {
-            let byte = text.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-            switch byte {
-            case 46 where !isBehindPoint: isBehindPoint = true
-            case 48 where key.count == start + 4:
-                isNumber = true
-                if isBehindPoint { point -= 1 }
-            case 48...57:
-                isNumber = true
-                if !isBehindPoint { point += 1 }
-                key.append(byte - 47)
-            default:
-                key.removeLast(key.count - start)
-                return false
-            }
+        let found = appendDigits(of: text, from: isNegative ? 1 : 0, to: &key)
+        if found != nil && key.count == start + 4 {
+            key.removeLast(3)
+            key.append(0x80)
+            return true
         }
-        while key.count > start + 4, key.last == 1 { key.removeLast() }
-        if key.count == start + 4 {
-            key.removeLast(isNumber ? 3 : 4)
-            if isNumber { key.append(0x80) }
-            return isNumber
-        }
-        if key.count - start - 4 > mostDigits || !points.contains(point) {
+        guard let point = found, key.count - start - 4 <= mostDigits, points.contains(point) else {
             key.removeLast(key.count - start)
             return false
         }
@@ -140,6 +121,30 @@ package enum OrderKey {
         key.append(0)
         if isNegative { reverse(&key, from: start + 1) }
         return true
+    }
+
+    /// Appends the significant digits of a decimal. Returns the point; nil if the text isn't a decimal.
+    private static func appendDigits(of text: RawSpan, from first: Int, to key: inout [UInt8]) -> Int? {
+        let start = key.count
+        var point = 0
+        var isNumber = false
+        var isBehindPoint = false
+        for offset in first..<text.byteCount {
+            let byte = text.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+            switch byte {
+            case 46 where !isBehindPoint: isBehindPoint = true
+            case 48 where key.count == start:
+                isNumber = true
+                if isBehindPoint { point -= 1 }
+            case 48...57:
+                isNumber = true
+                if !isBehindPoint { point += 1 }
+                key.append(byte - 47)
+            default: return nil
+            }
+        }
+        while key.count > start, key.last == 1 { key.removeLast() }
+        return isNumber ? point : nil
     }
 }
 

@@ -12,6 +12,13 @@ extension EditPass {
         /// Whether the changes only add keys after the leaf's last one. If so, a split fills one node after the other.
         var isAppended = true
         var contents = NewContents.unchanged
+
+        mutating func insert(_ edit: TreeEdit, _ index: Int, weight: Int, before slot: Int, isLong: Bool) {
+            if isLong { longKeys.append((changes.count, index)) }
+            let key = isLong ? .empty : StoredKey(bytes: edit.key, isLong: false)
+            changes.append(CellChange(slot: slot, drops: false, key: key, weight: weight, summary: edit.summary))
+            measure += Measure(count: 1, weight: weight)
+        }
     }
 
     private enum NewContents {
@@ -66,12 +73,7 @@ extension EditPass {
             noteFound(index, rank: before + slot, isPresent: isPresent)
             if !isPresent {
                 guard case .insert(let weight) = edit.change else { continue }
-                let isLong = edit.key.count > maximumInlineKey
-                if isLong { leaf.longKeys.append((leaf.changes.count, index)) }
-                let key = isLong ? .empty : StoredKey(bytes: edit.key, isLong: false)
-                leaf.changes.append(
-                    CellChange(slot: slot, drops: false, key: key, weight: weight, summary: edit.summary))
-                leaf.measure += Measure(count: 1, weight: weight)
+                leaf.insert(edit, index, weight: weight, before: slot, isLong: edit.key.count > maximumInlineKey)
                 if slot < view.slotCount { leaf.isAppended = false }
                 continue
             }

@@ -46,25 +46,47 @@ extension EditPass {
             children = (view.child(of: try view.cell(at: slot)), view.child(of: try view.cell(at: slot + 1)))
             separator = try view.storedKey(at: slot + 1)
         }
-        var merged = NodeWriter(level: level - 1, form)
-        try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
-        try read(children.upper, level: level - 1) { view in
+        let merged = try merge(children, separator, level: level - 1)
+        guard merged.byteCount <= store.capacity else { return nil }
+        let (parent, unused) = try parent(node, level: level, afterMerging: slot, into: children.lower)
+        // The parent may have become longer: the merged summary may be longer than the two summaries, and keys get
+        // other bases.
+        guard parent.byteCount <= store.capacity else { return nil }
+        try store.write(children.lower, merged.node())
+        try store.free(children.upper)
+        for node in unused { try store.free(node) }
+        try store.write(node, parent.node())
+        return parent.byteCount
+    }
+
+    private func merge(
+        _ children: (lower: NodeNumber, upper: NodeNumber), _ separator: StoredKey, level: Int
+    ) throws -> NodeWriter {
+        var merged = NodeWriter(level: level, form)
+        try read(children.lower, level: level) { try merged.append(0..<$0.slotCount, of: $0) }
+        try read(children.upper, level: level) { view in
             // The separator of two branches becomes a key of the merged branch.
-            if level > 1 {
+            if level > 0 {
                 let first = try view.cell(at: 0)
                 merged.appendBranchCell(
                     child: view.child(of: first), try view.measure(of: first), view.summary(of: first), separator)
             }
-            try merged.append((level > 1 ? 1 : 0)..<view.slotCount, of: view)
+            try merged.append((level > 0 ? 1 : 0)..<view.slotCount, of: view)
         }
-        guard merged.byteCount <= store.capacity else { return nil }
-        var rest: [NodeNumber] = []
+        return merged
+    }
+
+    /// The parent of two merged children, with one cell instead of two, and the overflow nodes that are no longer used.
+    private func parent(
+        _ node: NodeNumber, level: Int, afterMerging slot: Int, into child: NodeNumber
+    ) throws -> (NodeWriter, unused: [NodeNumber]) {
+        var unused: [NodeNumber] = []
         var parent = NodeWriter(level: level, form)
         try read(node, level: level) { view in
             let lower = try view.cell(at: slot)
             let upper = try view.cell(at: slot + 1)
-            // The separator of two leaves is dropped, and its overflow nodes are freed below.
-            if level == 1 { rest = try store.overflowNodes(of: upper, in: view) }
+            // The separator of two leaves is dropped.
+            if level == 1 { unused = try store.overflowNodes(of: upper, in: view) }
             var measure = try view.measure(of: lower)
             measure += try view.measure(of: upper)
             let sum = tree.summarizer?.begin()
@@ -72,17 +94,9 @@ extension EditPass {
             try sum?.add(view.summary(of: upper))
             let summary = sum?.take() ?? []
             try parent.append(0..<slot, of: view)
-            parent.appendBranchCell(
-                child: children.lower, measure, summary.span.bytes, try view.storedKey(at: slot))
+            parent.appendBranchCell(child: child, measure, summary.span.bytes, try view.storedKey(at: slot))
             try parent.append(slot + 2..<view.slotCount, of: view)
         }
-        // The parent may have become longer: the merged summary may be longer than the two summaries, and keys get
-        // other bases.
-        guard parent.byteCount <= store.capacity else { return nil }
-        try store.write(children.lower, merged.node())
-        try store.free(children.upper)
-        for node in rest { try store.free(node) }
-        try store.write(node, parent.node())
-        return parent.byteCount
+        return (parent, unused)
     }
 }

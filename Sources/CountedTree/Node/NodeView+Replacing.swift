@@ -117,6 +117,7 @@ private struct LeafRewrite {
     /// Fast path for old cells: copies cells until one has a long key or a key of 255 bytes or more, is damaged or
     /// may not fit; `copyOldCell` handles such a cell.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
+        // One loop over copies of the fields, which it writes back at its end.
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart
         // The end of a cell with a long key has the mark bit, and so is greater than this length.

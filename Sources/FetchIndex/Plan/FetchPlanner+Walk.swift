@@ -23,7 +23,7 @@ extension FetchPlanner {
     /// keys, or if the walk would cost too much. `price` returns the price of the other plan. It's called only during a
     /// long walk, because it reads zones.
     func firstRows(_ price: () throws -> Int) throws -> (walk: RowWalk, source: FetchPlan.Source, lookUpCount: Int)? {
-        // Records of subentities have other slots.
+        // Both ways share the functions that count the steps of the walk. Records of subentities have other slots.
         guard let first, table.allPaths.isEmpty, entities == [entityNumber], let (way, source) = try way(first) else {
             return nil
         }

@@ -23,14 +23,7 @@ extension FetchedResultsController {
             let definition = try validate()
             let context = managedObjectContext
             try context.use(Object.self, for: fetchRequest.entityName)
-            var newest: NewestOrders?
-            if context.delivery.isUnderWay {
-                deliver()
-            } else {
-                context.processPendingChanges()
-                merged = nil
-                newest = try context.merge()
-            }
+            let newest = try advanceContext()
             let wanted = Fetched(
                 definition: definition, offset: fetchRequest.offset, limit: fetchRequest.limit,
                 observed: fetchRequest.observedKeyPaths)
@@ -62,6 +55,18 @@ extension FetchedResultsController {
             }
             return fetchOutcome(outcome)
         }
+    }
+
+    /// Advances the context to the newest state, unless a delivery is under way.
+    private func advanceContext() throws -> NewestOrders? {
+        let context = managedObjectContext
+        if context.delivery.isUnderWay {
+            deliver()
+            return nil
+        }
+        context.processPendingChanges()
+        merged = nil
+        return try context.merge()
     }
 
     /// Compiles a definition. The compiled request is kept for later fetches only if the controller has a cache name,

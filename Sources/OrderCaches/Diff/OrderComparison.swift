@@ -94,13 +94,16 @@ struct OrderComparison {
         // The objects of the rows whose keys the old state doesn't have, in the new order.
         var came: [UInt64] = []
         let (next, entity) = (try RowCursor(new), new.entity)
+        func noteChanged() throws {
+            changed.insert(next.rank)
+            came.append(try next.object().rawValue)
+            try next.advance()
+        }
         var oldRank: UInt32 = 0
         try old.forEachKey { key in
             var order = next.compare(key)
             while order < 0 {
-                changed.insert(next.rank)
-                came.append(try next.object().rawValue)
-                try next.advance()
+                try noteChanged()
                 order = next.compare(key)
             }
             if order == 0 {
@@ -115,22 +118,23 @@ struct OrderComparison {
             oldRank += 1
         }
         guard oldRank == old.rowCount else { throw SectionedOrder.corrupted("it counts more rows than there are") }
-        while !next.isAtEnd {
-            changed.insert(next.rank)
-            came.append(try next.object().rawValue)
-            try next.advance()
-        }
+        while !next.isAtEnd { try noteChanged() }
+        matchChanged(came, &left)
+        try noteDeleted(left)
+    }
+
+    /// Finds the old ranks of changed rows, and removes their objects from those that are left.
+    private mutating func matchChanged(_ objects: [UInt64], _ left: inout SparseArray) {
         var count = 0
         let ranks = changed
         ranks.forEach { rank in
-            let found = left[came[count]]
+            let found = left[objects[count]]
             if found != 0 {
                 oldRanks[rank] = UInt32(found - 1)
-                left[came[count]] = 0
+                left[objects[count]] = 0
             }
             count += 1
         }
-        try noteDeleted(left)
     }
 
     private mutating func noteDeleted(_ left: SparseArray) throws {

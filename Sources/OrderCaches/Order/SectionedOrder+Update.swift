@@ -41,22 +41,11 @@ extension SectionedOrder {
         for number in keys.sectionsOfRows..<keys.sections.count {
             firstRanks[number].old = try firstRank(of: keys.sections[number])
         }
-        var edits: [TreeEdit] = []
-        edits.reserveCapacity(keys.ascending.count + keys.sections.count)
-        var asked = 0
-        for key in keys.ascending {
-            if shape.hasSections, key.section == asked {
-                if knownRanks[asked] == nil { edits.append(TreeEdit(keys.sections[asked], .find)) }
-                asked += 1
-            }
-            edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
-        }
-        let outcomes = try rows.apply(edits)
+        let outcomes = try rows.apply(rowEdits(keys, knownRanks))
         for number in keys.sectionsOfRows..<keys.sections.count {
             firstRanks[number].new = try firstRank(of: keys.sections[number])
         }
-        var next = 0
-        asked = 0
+        var (next, asked) = (0, 0)
         // The number of rows inserted minus the number of rows removed, among the keys so far.
         var added = 0
         for key in keys.ascending {
@@ -81,6 +70,22 @@ extension SectionedOrder {
             if !key.change.isRemove { places.newRows[key.rowChange]?.rank = outcome.newRank }
         }
         return firstRanks
+    }
+
+    /// The edits of the rows tree: an edit for each key, and before the keys of a section whose first rank is unknown
+    /// one that looks its value up.
+    private func rowEdits(_ keys: ChangedKeys, _ knownRanks: [Int?]) -> [TreeEdit] {
+        var edits: [TreeEdit] = []
+        edits.reserveCapacity(keys.ascending.count + keys.sections.count)
+        var asked = 0
+        for key in keys.ascending {
+            if shape.hasSections, key.section == asked {
+                if knownRanks[asked] == nil { edits.append(TreeEdit(keys.sections[asked], .find)) }
+                asked += 1
+            }
+            edits.append(TreeEdit(key.key.bytes, key.change, summary: key.key.summary))
+        }
+        return edits
     }
 
     /// Updates the entries of the sections tree, after the rows tree was updated.
@@ -122,9 +127,15 @@ extension SectionedOrder {
                     index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key, heading: heading)
             }
         }
+        try applySectionEdits(changes, &places)
+    }
+
+    private mutating func applySectionEdits(
+        _ changes: [(section: Int, edit: TreeEdit)], _ places: inout ChangedPlaces
+    ) throws {
         // If no entry changes, sections don't move either.
         if changes.allSatisfy({ $0.edit.change.isFind }) { return }
-        changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
+        let changes = changes.sorted { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))
         for ((section, edit), outcome) in zip(changes, outcomes) {
             let isInsert = edit.change.isInsert

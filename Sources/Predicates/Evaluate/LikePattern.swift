@@ -59,6 +59,7 @@ struct LikePattern: Sendable {
     /// last `*`, and continues at the next occurrence of the piece after it. O(length of text and pattern) for most
     /// patterns, O(their product) at worst. Throws if the match exceeds its budget of comparisons.
     func matches(_ text: RawSpan, of original: RawSpan, _ folding: TextFolding) throws -> Bool {
+        // One loop, which goes forward by a piece or back to the last `*`.
         try text.withUnsafeBytes { text in
             // Cheap tests come before the search for the characters' boundaries.
             if lacksText(text) { return false }

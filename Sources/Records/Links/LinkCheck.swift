@@ -86,46 +86,65 @@ struct LinkCheck {
     /// with the counts of links.
     mutating func end() throws -> Int {
         var (keys, found) = (0, 0)
-        var begun: (key: [UInt8], count: UInt64, found: UInt64)?
-        func countDefect() -> String? {
-            guard let begun, begun.count != begun.found, let key = LinkKey(begun.key.span.bytes) else {
-                return nil
-            }
-            return
-                "links to \(reader.name(of: key.target)) are counted as \(begun.count), but there are \(begun.found)"
-        }
+        var open: CountedLinks?
         try reader.view.walk(reader.tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
             keys += 1
-            let key = [UInt8](copying: cursor.key)
             guard let link = LinkKey(cursor.key) else {
                 defects.append("a link has a malformed key")
                 return true
             }
-            let target = reader.name(of: link.target)
-            guard let holder = link.holder else {
-                if let defect = countDefect() { defects.append(defect) }
-                do { begun = (key, try LinkKey.count(cursor.value, under: key.span.bytes), 0) } catch {
-                    begun = nil
-                    let holders = reader.entityName(link.name.entity) ?? "objects"
-                    defects.append("links of \(holders) to \(target): \(error)")
-                }
-                return true
-            }
-            found += 1
-            if !LinkKey.isWhole(cursor.key, cursor.value) {
-                defects.append("the link of \(reader.name(of: holder)) to \(target) does not match its checksum")
-            }
-            if let open = begun, key.starts(with: open.key) {
-                begun?.found += 1
+            if let holder = link.holder {
+                found += 1
+                read(cursor.key, cursor.value, of: link, holder, &open)
             } else {
-                defects.append("the link of \(reader.name(of: holder)) to \(target) is not counted")
+                endCount(open)
+                open = begin(cursor.key, cursor.value, of: link)
             }
             return true
         }
-        if let defect = countDefect() { defects.append(defect) }
+        endCount(open)
         if found != expected {
             defects.append("there are \(counted(found, "link")) for \(counted(expected, "reference"))")
         }
         return keys
+    }
+
+    /// The links of a relationship to one object, whose keys begin with `key`.
+    private struct CountedLinks {
+        let key: [UInt8]
+        let target: RecordKey
+        let count: UInt64
+        var found: UInt64 = 0
+    }
+
+    private mutating func begin(_ key: RawSpan, _ value: RawSpan, of link: LinkKey) -> CountedLinks? {
+        do {
+            let count = try LinkKey.count(value, under: key)
+            return CountedLinks(key: [UInt8](copying: key), target: link.target, count: count)
+        } catch {
+            let holders = reader.entityName(link.name.entity) ?? "objects"
+            defects.append("links of \(holders) to \(reader.name(of: link.target)): \(error)")
+            return nil
+        }
+    }
+
+    private mutating func read(
+        _ key: RawSpan, _ value: RawSpan, of link: LinkKey, _ holder: RecordKey, _ open: inout CountedLinks?
+    ) {
+        func note(_ defect: String) {
+            defects.append("the link of \(reader.name(of: holder)) to \(reader.name(of: link.target)) \(defect)")
+        }
+        if !LinkKey.isWhole(key, value) { note("does not match its checksum") }
+        if let links = open, [UInt8](copying: key).starts(with: links.key) {
+            open?.found += 1
+        } else {
+            note("is not counted")
+        }
+    }
+
+    private mutating func endCount(_ links: CountedLinks?) {
+        guard let links, links.count != links.found else { return }
+        defects.append(
+            "links to \(reader.name(of: links.target)) are counted as \(links.count), but there are \(links.found)")
     }
 }

@@ -112,16 +112,7 @@ struct RelinkedLinks {
                     obstacles.append((link.far, new.description.inverse ?? relationship.name))
                 }
             case .join(let join, let side):
-                let references = writer.references(of: join)
-                guard let near = references.first(where: { $0.slot == side }),
-                    let far = references.first(where: { $0.slot != side })
-                else { continue }
-                let values = [
-                    near.slot: link.near.reference, far.slot: link.far.reference, near.position: link.placeOfFar,
-                    far.position: link.placeOfNear,
-                ]
-                let empty = RecordBuilder.empty
-                let record = try model.entities[join].record(empty.span.bytes, setting: values)
+                guard let record = try Self.join(join, near: side, link, in: writer) else { continue }
                 joins[join, default: RecordBatch()].append(record.span.bytes)
             }
             if obstacles.count == MigrationPass.namedObjects { break }
@@ -133,6 +124,20 @@ struct RelinkedLinks {
                 "leads to one object, but has several", objects: same.map { id($0.object, in: writer) })
         }
         for (join, batch) in joins { try writer.write(join, batch, .insert) { _, _ in } }
+    }
+
+    /// The record of a join object that links two objects.
+    private static func join(_ join: Int, near side: Int, _ link: Link, in writer: StoreWriter) throws -> [UInt8]? {
+        let references = writer.references(of: join)
+        guard let near = references.first(where: { $0.slot == side }),
+            let far = references.first(where: { $0.slot != side })
+        else { return nil }
+        let values = [
+            near.slot: link.near.reference, far.slot: link.far.reference, near.position: link.placeOfFar,
+            far.position: link.placeOfNear,
+        ]
+        let empty = RecordBuilder.empty
+        return try writer.model.entities[join].record(empty.span.bytes, setting: values)
     }
 
     private func isOwnInverse(in model: Model) -> Bool {

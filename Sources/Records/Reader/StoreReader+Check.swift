@@ -6,14 +6,7 @@ extension StoreReader {
     /// The defects of the identifier, origins, attachments, records, unique keys, links, counters, zones, columns and
     /// log, one sentence each. Calls `progress` with the number of records read so far. O(n log n + bytes of the log).
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
-        var defects: [String] = []
-        do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
-        do { _ = try (numbersOrigin(), originals()) } catch { defects.append("\(error)") }
-        for name in Attachment.allCases {
-            for part in try parts(of: name) {
-                do { _ = try attachment(name, of: part) } catch { defects.append("\(error)") }
-            }
-        }
+        var defects = try checkFacts()
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
         var links = LinkCheck(self)
@@ -38,15 +31,7 @@ extension StoreReader {
         }
         progress(read)
         for (entity, count) in counts.enumerated() {
-            let name = model.entities[entity].name
-            do {
-                let state = try states[entity].get()
-                if state.count != count {
-                    defects.append("\(name) counts \(counted(state.count, "object")), but has \(count)")
-                }
-            } catch {
-                defects.append("\(name)'s counters: \(error)")
-            }
+            if let defect = check(count, states[entity]) { defects.append(model.entities[entity].name + defect) }
         }
         let stored = try view.statistics(of: tables.unique).entries - links.end()
         defects += links.defects
@@ -57,6 +42,29 @@ extension StoreReader {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
         }
         return defects + checkLog()
+    }
+
+    /// The defects of the identifier, origins and attachments.
+    private func checkFacts() throws -> [String] {
+        var defects: [String] = []
+        do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
+        do { _ = try (numbersOrigin(), originals()) } catch { defects.append("\(error)") }
+        for name in Attachment.allCases {
+            for part in try parts(of: name) {
+                do { _ = try attachment(name, of: part) } catch { defects.append("\(error)") }
+            }
+        }
+        return defects
+    }
+
+    /// The defect of an entity's counters, to be appended to its name.
+    private func check(_ count: UInt64, _ state: Result<EntityState, any Error>) -> String? {
+        do {
+            let state = try state.get()
+            return state.count == count ? nil : " counts \(counted(state.count, "object")), but has \(count)"
+        } catch {
+            return "'s counters: \(error)"
+        }
     }
 
     /// An entity's objects with records that don't match their checksums. Appends the other objects to `sound` unless

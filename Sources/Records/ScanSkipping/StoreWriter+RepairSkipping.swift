@@ -48,17 +48,21 @@ extension StoreWriter {
         for (key, zone) in stored {
             let isEmpty = if case .whole(let zone) = zone { zone.count == 0 && zone.coded.slots.isEmpty } else { false }
             if isEmpty && !all { continue }
-            try deleteColumns(of: key)
-            // The entity's last zone stays, without objects, because not all of its numbers are allocated.
-            if let next, key.numbers.contains(next) {
-                let empty = Zone(of: model.entities[entity])
-                try view.put(empty.encoded(at: key), for: key.bytes, in: tables.meta)
-            } else {
-                try view.delete(key.bytes, in: tables.meta)
-            }
+            try empty(key, next)
             renewed += 1
         }
         return try renewed + deleteStrayColumns(of: entity)
+    }
+
+    /// Deletes a zone without objects. The entity's last zone stays, because not all of its numbers are allocated.
+    private func empty(_ key: ZoneKey, _ next: UInt64?) throws {
+        try deleteColumns(of: key)
+        if let next, key.numbers.contains(next) {
+            let empty = Zone(of: model.entities[key.entity])
+            try view.put(empty.encoded(at: key), for: key.bytes, in: tables.meta)
+        } else {
+            try view.delete(key.bytes, in: tables.meta)
+        }
     }
 
     /// Deletes columns that their zone doesn't list. Returns the number of zones that had such columns.
