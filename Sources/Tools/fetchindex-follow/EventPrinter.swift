@@ -49,14 +49,10 @@ struct EventPrinter {
             // In the form for people, `copied` prints the line when the copy has ended.
             if isJSON { show("", Line(event: "copying", table: table, rows: rows)) }
         case .copied(let table, let counts, let seconds):
-            var line = Line(event: "copied", table: table, seconds: seconds)
-            line.take(counts)
             let rows = counts.inserted + counts.updated + counts.unchanged
-            line.rows = rows
-            let gone = counts.deleted == 0 ? "" : ", \(Numbers.grouped(counts.deleted)) deleted"
-            show(
-                "copied \(table.visible): \(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: seconds * 1000)) "
-                    + "(\(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s)\(gone)", line)
+            var line = Line(event: "copied", table: table, rows: rows, seconds: seconds)
+            line.take(counts)
+            show(Self.sentence(ofCopy: table, rows: rows, counts, seconds), line)
         case .consistent(let position):
             show(
                 "the store equals the source, starting at \(position)",
@@ -66,16 +62,29 @@ struct EventPrinter {
             line.take(counts)
             // In the form for people, a transaction that changed no followed row isn't printed.
             if counts.changed == 0 && !isJSON { return }
-            show(
-                "\(position): \(Numbers.grouped(counts.inserted)) inserted, \(Numbers.grouped(counts.updated)) updated, "
-                    + "\(Numbers.grouped(counts.deleted)) deleted, \(Numbers.duration(milliseconds: lag * 1000)) behind",
-                line)
+            show(Self.sentence(ofTransactionAt: position, counts, lag), line)
         case .warning(let reason):
             if isJSON { show("", Line(event: "warning", reason: reason)) } else { Self.error(title + reason) }
         case .failed(let error):
             let reason = (error as? SourceError)?.sentence(of: name) ?? "\(error)"
             if isJSON { show("", Line(event: "failed", reason: reason)) } else { Self.error(title + reason) }
         }
+    }
+
+    private static func sentence(
+        ofCopy table: String, rows: Int, _ counts: BatchWriter.Counts, _ seconds: Double
+    ) -> String {
+        let gone = counts.deleted == 0 ? "" : ", \(Numbers.grouped(counts.deleted)) deleted"
+        return
+            "copied \(table.visible): \(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: seconds * 1000)) "
+            + "(\(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s)\(gone)"
+    }
+
+    private static func sentence(
+        ofTransactionAt position: String, _ counts: BatchWriter.Counts, _ lag: Double
+    ) -> String {
+        "\(position): \(Numbers.grouped(counts.inserted)) inserted, \(Numbers.grouped(counts.updated)) updated, "
+            + "\(Numbers.grouped(counts.deleted)) deleted, \(Numbers.duration(milliseconds: lag * 1000)) behind"
     }
 
     private func show(_ text: String, _ line: Line) {

@@ -78,6 +78,20 @@ struct ModelOptions: ParsableArguments {
         _ entity: Entity, superentity: String?, _ rename: [(old: String, new: String)], _ drop: [String],
         _ related: RelationshipChanges
     ) throws -> Entity {
+        let names = Dictionary(rename.map { ($0.old, $0.new) }) { first, _ in first }
+        let lists = related.isEmpty ? entity.uniqueListsOfAttributes : related.uniqueLists(of: entity)
+        let unique = lists.filter { Set($0).isDisjoint(with: drop) }
+        return Entity(
+            entity.name, try changedAttributes(of: entity, isSubentity: superentity != nil, rename, drop),
+            relationships: related.isEmpty ? [] : related.relationships(of: entity),
+            unique: unique.map { $0.map { names[$0] ?? $0 } }, removed: drop + related.removed(from: entity),
+            superentity: superentity,
+            isAbstract: entity.isAbstract)
+    }
+
+    private func changedAttributes(
+        of entity: Entity, isSubentity: Bool, _ rename: [(old: String, new: String)], _ drop: [String]
+    ) throws -> [AttributeDescription] {
         var attributes = entity.attributes
         func index(of name: String) throws -> Int {
             guard let index = attributes.firstIndex(where: { $0.name == name }) else {
@@ -102,29 +116,27 @@ struct ModelOptions: ParsableArguments {
                 derivation: old.derivation)
         }
         for name in drop { attributes.remove(at: try index(of: name)) }
-        for text in add {
+        // A subentity may already have an attribute of an added one's name, which stays as it is.
+        let known = isSubentity ? entity.attributes.map(\.name) : []
+        return attributes + (try addedAttributes().filter { !known.contains($0.name) }) + (try derivedAttributes())
+    }
+
+    private func addedAttributes() throws -> [AttributeDescription] {
+        try add.map { text in
             let (name, type, value) = try Self.declaration(text, "--add", hasValue: true)
-            // A subentity may already have an attribute of this name, which stays as it is.
-            if superentity != nil, entity.attributes.contains(where: { $0.name == name }) { continue }
-            attributes.append(
-                AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value))
+            return AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value)
         }
-        for text in derive {
+    }
+
+    private func derivedAttributes() throws -> [AttributeDescription] {
+        try derive.map { text in
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else {
                 throw ValidationError("--derive expects NAME:TYPE=EXPRESSION, not \"\(text)\".")
             }
             let (name, type, _) = try Self.declaration(parts[0], "--derive", hasValue: false)
-            attributes.append(AttributeDescription(name, type, derivation: parts[1]))
+            return AttributeDescription(name, type, derivation: parts[1])
         }
-        let names = Dictionary(rename.map { ($0.old, $0.new) }) { first, _ in first }
-        let lists = related.isEmpty ? entity.uniqueListsOfAttributes : related.uniqueLists(of: entity)
-        let unique = lists.filter { Set($0).isDisjoint(with: drop) }
-        return Entity(
-            entity.name, attributes, relationships: related.isEmpty ? [] : related.relationships(of: entity),
-            unique: unique.map { $0.map { names[$0] ?? $0 } }, removed: drop + related.removed(from: entity),
-            superentity: superentity,
-            isAbstract: entity.isAbstract)
     }
 
     private func entity(of model: Model) throws -> Entity { try model.entity(orOnly: entity) }

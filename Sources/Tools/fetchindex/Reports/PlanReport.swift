@@ -31,6 +31,7 @@ struct PlanReport: Encodable {
     init(
         _ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport, firstRows: Int? = nil
     ) {
+        // A case for each outcome and each source of rows.
         self.outcome = outcome
         func plan(
             _ source: String, name: String? = nil, attribute: String? = nil, isInOrder: Bool = false, rowsRead: Int

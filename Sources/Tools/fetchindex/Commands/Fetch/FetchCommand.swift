@@ -83,6 +83,7 @@ struct FetchCommand: ParsableCommand {
     private var hasOnlySections: Bool { sectionsOnly || distinct != nil }
 
     func validate() throws {
+        // A check for each group of options that exclude or need each other.
         let limitsSections = sectionOffset != 0 || sectionLimit != nil
         if output.catalogue != nil && (explain || limitsSections && !hasOnlySections) {
             throw ValidationError(
@@ -152,17 +153,7 @@ struct FetchCommand: ParsableCommand {
         try withOrder(definition, options, in: container) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
-            if let plan {
-                // If nothing filters, sorts or groups, the first rows are the objects with the lowest numbers, and only
-                // their records are read.
-                let hasAllByNumber =
-                    definition.predicate == nil && definition.sortKeys.isEmpty && definition.sectionKey == nil
-                    && definition.aggregates.isEmpty
-                let firstRows = hasAllByNumber ? limit.map { rows(upTo: $0) } : nil
-                let report = PlanReport(plan, order, cacheName: cacheName, outcome, firstRows: firstRows)
-                if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
-                return
-            }
+            if let plan { return try print(plan, order, outcome, definition) }
             if choice.percentile != nil {
                 let sections = try range(of: order, definition).sections
                 return try PercentileReport(of: order, definition, sections, choice).print(asJSON: isJSON)
@@ -180,6 +171,19 @@ struct FetchCommand: ParsableCommand {
                 throw Failure("\(error); the output is incomplete")
             }
         }
+    }
+
+    private func print(
+        _ plan: FetchPlan, _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition
+    ) throws {
+        // If nothing filters, sorts or groups, the first rows are the objects with the lowest numbers, and only their
+        // records are read.
+        let hasAllByNumber =
+            definition.predicate == nil && definition.sortKeys.isEmpty && definition.sectionKey == nil
+            && definition.aggregates.isEmpty
+        let firstRows = hasAllByNumber ? limit.map { rows(upTo: $0) } : nil
+        let report = PlanReport(plan, order, cacheName: cacheName, outcome, firstRows: firstRows)
+        if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
     }
 
     /// Returns the definition that the options, or the cache's stored request, describe.

@@ -122,11 +122,16 @@ struct CacheShowCommand: ParsableCommand {
                     cache: report, sections: sections.map { SectionReport($0, titles) },
                     history: HistoryReport(history)))
         }
+        for (name, text) in Self.lines(of: report) { Output.line("\(name.padded(to: 10)) \(text.visible)") }
+        if report.section?.isEmpty == false && !sections.isEmpty { Self.printChart(sections, titles, of: report) }
+        HistoryReport(history).printTable()
+    }
+
+    private static func lines(of report: CacheReport) -> [(String, String)] {
         var lines = [("cache", report.name), ("state", report.state + report.marks)]
         lines += [
             ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
-            ("ordered", report.sectionOrder),
-            ("aggregates", report.aggregates),
+            ("ordered", report.sectionOrder), ("aggregates", report.aggregates),
         ]
         .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
         lines.append(
@@ -139,15 +144,15 @@ struct CacheShowCommand: ParsableCommand {
                     + "built \(Numbers.count(report.builds ?? 0, "time"))"
             ))
         lines.append(("updated", report.updated ?? "–"))
-        for (name, text) in lines { Output.line("\(name.padded(to: 10)) \(text.visible)") }
-        if report.section?.isEmpty == false && !sections.isEmpty {
-            Output.line("")
-            let bars = sections.map { (name: SectionReport.shownName(titles.title(of: $0)), value: $0.count) }
-            for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
-            let left = (report.sections ?? 0) - sections.count
-            if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }
-        }
-        HistoryReport(history).printTable()
+        return lines
+    }
+
+    private static func printChart(_ sections: [FetchedSection], _ titles: SectionTitles, of report: CacheReport) {
+        Output.line("")
+        let bars = sections.map { (name: SectionReport.shownName(titles.title(of: $0)), value: $0.count) }
+        for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
+        let left = (report.sections ?? 0) - sections.count
+        if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }
     }
 }
 

@@ -72,21 +72,7 @@ struct InfoCommand: ParsableCommand {
             Output.line("        bookmark \(bookmark.name.visible) \(bookmark.place)")
         }
         Output.line("zones   \(sentence(information.timeZones))")
-        for entity in information.entities {
-            Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")
-            var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
-            for attribute in entity.attributes {
-                let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
-                table.append([attribute.name, attribute.type, rules.compactMap { $0 }.joined(separator: ", ")])
-            }
-            table.finish()
-            for relationship in entity.relationships {
-                let links = relationship.links.map { ", \(Numbers.count($0, "link"))" } ?? ""
-                Output.line(
-                    "\(relationship.name.visible): \(relationship.isToMany ? "many" : "one") of "
-                        + relationship.destination.visible + links)
-            }
-        }
+        for entity in information.entities { show(entity) }
         if !information.caches.isEmpty {
             Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")
         }
@@ -94,6 +80,22 @@ struct InfoCommand: ParsableCommand {
         Output.line("\nreaders \(information.readers.count)")
         for reader in information.readers {
             Output.line("  \(sentence(reader).visible)")
+        }
+    }
+
+    private static func show(_ entity: StoreInformation.Entity) {
+        Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")
+        var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
+        for attribute in entity.attributes {
+            let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
+            table.append([attribute.name, attribute.type, rules.compactMap { $0 }.joined(separator: ", ")])
+        }
+        table.finish()
+        for relationship in entity.relationships {
+            let links = relationship.links.map { ", \(Numbers.count($0, "link"))" } ?? ""
+            Output.line(
+                "\(relationship.name.visible): \(relationship.isToMany ? "many" : "one") of "
+                    + relationship.destination.visible + links)
         }
     }
 
@@ -108,23 +110,11 @@ struct InfoCommand: ParsableCommand {
     private static func show(_ source: StoreInformation.Source) {
         let name = source.name == SourceName.main ? "" : "\(source.name): "
         Output.line("\nsource  \(name)\(source.address.visible)")
-        for table in source.tables {
-            let condition = table.condition.map { " where \($0)" } ?? ""
-            let shard = table.shard.map { ", with the source's name as \($0)" } ?? ""
-            Output.line(
-                "  \(table.name) as \(table.entity), by \(table.key)\(shard)\(condition)".visible
-                    + (table.isCopied ? "" : ": not copied yet"))
-            for reason in table.omittedRows.prefix(3) { Output.line("    left out: \(reason.visible)") }
-            if table.omittedRows.count > 3 {
-                Output.line("    \(Numbers.count(table.omittedRows.count, "row")) left out in all")
-            }
-        }
+        for table in source.tables { show(table) }
         let isPart = source.tables.contains { !$0.omittedRows.isEmpty }
         let equal = "where it equals the source" + (isPart ? " but for the rows that are left out" : "")
         let position = source.position.map { "the store is at \($0)" } ?? "the store has no position yet"
-        Output.line(
-            "  \(position), \(source.isConsistent ? equal : "and does not equal the source yet")"
-        )
+        Output.line("  \(position), \(source.isConsistent ? equal : "and does not equal the source yet")")
         guard let state = source.state, let age = source.age, let process = source.process else {
             return Output.line("  no process follows the source")
         }
@@ -150,6 +140,18 @@ struct InfoCommand: ParsableCommand {
         Output.line(
             source.slot.map { "  slot \($0.visible): \(source.slotState ?? "state unknown")\(retained)" }
                 ?? "  changes are read from the source's change table")
+    }
+
+    private static func show(_ table: StoreInformation.Source.Table) {
+        let condition = table.condition.map { " where \($0)" } ?? ""
+        let shard = table.shard.map { ", with the source's name as \($0)" } ?? ""
+        Output.line(
+            "  \(table.name) as \(table.entity), by \(table.key)\(shard)\(condition)".visible
+                + (table.isCopied ? "" : ": not copied yet"))
+        for reason in table.omittedRows.prefix(3) { Output.line("    left out: \(reason.visible)") }
+        if table.omittedRows.count > 3 {
+            Output.line("    \(Numbers.count(table.omittedRows.count, "row")) left out in all")
+        }
     }
 
     /// A text such as "process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB".

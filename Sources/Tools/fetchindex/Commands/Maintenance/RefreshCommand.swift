@@ -23,6 +23,19 @@ struct RefreshCommand: ParsableCommand {
         var rows: Int?
         var outcome: OutcomeReport?
         var error: String?
+
+        init(_ name: String, error: String) { (self.name, self.error) = (name, error) }
+
+        init(_ name: String, _ result: Result<RefreshedCache, any Error>, since start: ContinuousClock.Instant) {
+            self.name = name
+            do {
+                let refreshed = try result.get()
+                rows = refreshed.rowCount
+                outcome = OutcomeReport(refreshed.outcome, ContinuousClock.now - start)
+            } catch {
+                self.error = "\(error)"
+            }
+        }
     }
 
     func run() throws {
@@ -44,22 +57,14 @@ struct RefreshCommand: ParsableCommand {
                 caches.append(try RequestOptions.existing(name, in: container, bar, author: "refresh"))
                 places.append(index)
             } catch {
-                reports[index] = Refreshed(name: name, error: "\(error)")
+                reports[index] = Refreshed(name, error: "\(error)")
             }
         }
         for report in reports.compactMap(\.self) where !output.isJSON { try show(report, bar) }
         var start = ContinuousClock.now
         try container.refreshCaches(caches) { index, result in
-            let place = places[index]
-            var report = Refreshed(name: wanted[place])
-            do {
-                let refreshed = try result.get()
-                report.rows = refreshed.rowCount
-                report.outcome = OutcomeReport(refreshed.outcome, ContinuousClock.now - start)
-            } catch {
-                report.error = "\(error)"
-            }
-            reports[place] = report
+            let report = Refreshed(wanted[places[index]], result, since: start)
+            reports[places[index]] = report
             if !output.isJSON { try show(report, bar) }
             start = .now
         }
