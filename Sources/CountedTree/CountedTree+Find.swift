@@ -90,9 +90,8 @@ extension CountedTree {
     ) throws -> Measure {
         var isEqual = false
         return try descend { view, _ in
-            let last = try lastSlot(upTo: key, in: view)
-            isEqual = last.isEqual
-            let slot = view.isLeaf && !isEqual ? last.slot + 1 : last.slot
+            let slot: Int
+            (slot, isEqual) = try firstSlot(from: key, in: view)
             return (slot, try view.measure(of: 0..<slot))
         } body: {
             try body($0, $1, isEqual, $2)
@@ -103,7 +102,7 @@ extension CountedTree {
     /// tree's entries before the node; `choose` returns a slot, and the measure of the node's own entries before that
     /// slot. Calls the body with the leaf and its chosen slot. Returns the measure of the tree's entries before that
     /// slot. In an empty tree, only returns zero.
-    private func descend(
+    func descend(
         _ choose: (NodeView, _ before: Measure) throws -> (slot: Int, before: Measure),
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
     ) throws -> Measure {
@@ -129,6 +128,13 @@ extension CountedTree {
             node = child
             level -= 1
         }
+    }
+
+    /// Finds the slot of a branch to which a descent to a key leads, or the first slot of a leaf whose key is `key` or
+    /// greater; if all keys of the leaf are less, the number of its slots.
+    func firstSlot(from key: RawSpan, in view: NodeView) throws -> (slot: Int, isEqual: Bool) {
+        let last = try lastSlot(upTo: key, in: view)
+        return (view.isLeaf && !last.isEqual ? last.slot + 1 : last.slot, last.isEqual)
     }
 
     /// Finds the last slot whose key is `key` or less. If all keys are greater, returns a branch's first slot, which

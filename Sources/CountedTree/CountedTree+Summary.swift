@@ -1,3 +1,5 @@
+internal import FetchIndexPlatform
+
 extension CountedTree {
     /// Computes the summary of the entries with these ranks; empty in a tree without summaries. Traps if the
     /// range isn't within the tree's ranks. O(log n).
@@ -29,6 +31,21 @@ extension CountedTree {
                 throw TreeError.corrupted(node: node, "its counts do not add up to the stored total")
             }
         }
+    }
+
+    /// Counts the entries with lesser keys, and computes their summary, which is empty in a tree without summaries. One
+    /// descent: O(log n).
+    package func prefix(before key: RawSpan) throws -> (count: Int, summary: [UInt8]) {
+        let sum = summarizer?.begin()
+        let before = try descend { view, _ in
+            let slot = try firstSlot(from: key, in: view).slot
+            if let sum {
+                for other in 0..<slot { try sum.add(view.summary(of: try view.cell(at: other))) }
+            }
+            return (slot, try view.measure(of: 0..<slot))
+        } body: { _, _, _ in
+        }
+        return (before.count, sum?.take() ?? [])
     }
 
     /// Computes the summary of all entries below a node; empty in a tree without summaries. O(slots).

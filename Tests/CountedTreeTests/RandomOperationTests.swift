@@ -128,6 +128,9 @@ private enum Operation: CaseIterable {
             #expect(rank.before.count == expected.rank, context)
             #expect(rank.isPresent == expected.isPresent, context)
             #expect(rank.before.weight == model.weights.prefix(expected.rank).reduce(0, +), context)
+            let prefix = try tree.prefix(before: key.span.bytes)
+            let sum = tree.summarizer == nil ? [] : Numbers.summary(of: model.numbers[..<expected.rank])
+            #expect(prefix.count == expected.rank && prefix.summary == sum, context)
         case .select:
             guard !model.keys.isEmpty else { return }
             let rank = Int.random(in: 0..<model.keys.count, using: &generator)

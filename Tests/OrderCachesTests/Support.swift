@@ -26,6 +26,8 @@ struct TestRow: Hashable {
         Entity("Other", [AttributeDescription("name", .string)]),
     ])
 
+    static func type(of slot: Int) -> ValueType { model.entities[0].type(at: slot) }
+
     func record() throws -> [UInt8] {
         try TestRow.model.entities[0].record([
             group.map(Value.string) ?? .null, .integer(rank), .boolean(isMember), .integer(note),
@@ -94,6 +96,11 @@ final class TestPlacer: RowPlacer {
         placement.sectionLength = placement.key.count
         try record.appendOrderKey(of: 1, as: .integer, to: &placement.key)
         if isDescending { OrderKey.reverse(&placement.key, from: placement.sectionLength) }
+        if columns.hasFingerprint {
+            try placement.appendFingerprint { texts in
+                for slot in 0..<4 { try record.appendFingerprinted(slot, as: TestRow.type(of: slot), to: &texts) }
+            }
+        }
         for column in columns.columns {
             let slot = ["group", "rank", "member", "note"].firstIndex(of: column.names[0])!
             try placement.appendAggregated(column.form) {

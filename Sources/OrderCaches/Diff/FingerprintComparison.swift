@@ -7,8 +7,12 @@ internal import FetchIndexCountedTree
 ///
 /// Both are divided at the same places, where a place is a row key without the object's number, which two stores need not
 /// share. Parts with equal fingerprints are left out, others are divided further, and the rows of small parts are
-/// compared by their own fingerprints. O(k log^2 n) for k rows that differ, if few rows share a place; the rows of a place
-/// are read together.
+/// compared by their own fingerprints. The rows of a place are read together.
+///
+/// If few rows share a place, k rows that differ take some k log2(n / k) divisions, and each takes three descents: one to
+/// the middle row, and one in each order that counts and sums up the rows before its place. The two trees needn't share
+/// boundaries of nodes, so a place may be inside of a leaf, and only a descent to this leaf tells which rows are before
+/// it.
 package struct FingerprintComparison {
     /// A part with at most this number of rows isn't divided.
     private static let smallPart = 32
@@ -25,39 +29,52 @@ package struct FingerprintComparison {
         _ body: (RecordKey, _ rank: Int, _ isInSecond: Bool) throws -> Void
     ) throws {
         try withoutActuallyEscaping(body) { body in
-            try FingerprintComparison(orders: (first, second), body: body)
-                .compare(0..<first.rowCount, 0..<second.rowCount)
+            let comparison = FingerprintComparison(orders: (first, second), body: body)
+            let end = try (first.summary(ofRanks: 0..<first.rowCount), second.summary(ofRanks: 0..<second.rowCount))
+            try comparison.compare(
+                from: Cut(first: 0, second: 0, difference: .zero),
+                to: Cut(
+                    first: first.rowCount, second: second.rowCount,
+                    difference: try comparison.difference(of: end.0, end.1)))
         }
     }
 
-    /// Compares two ranges of ranks with the same places.
-    private func compare(_ first: Range<Int>, _ second: Range<Int>) throws {
-        if first.isEmpty && second.isEmpty { return }
-        if try first.count == second.count
-            && Self.fingerprint(of: first, orders.first) == Self.fingerprint(of: second, orders.second)
-        {
-            return
-        }
+    /// A place at which both orders are divided.
+    private struct Cut {
+        /// The numbers of rows before the place.
+        let first: Int
+        let second: Int
+        /// The fingerprint of these rows of the first order minus that of the second order's. It's the same at two places
+        /// if the rows between them are equal.
+        let difference: Fingerprint
+    }
+
+    /// Compares the rows between two places.
+    private func compare(from lower: Cut, to upper: Cut) throws {
+        let (first, second) = (lower.first..<upper.first, lower.second..<upper.second)
+        if first.count == second.count && lower.difference == upper.difference { return }
         guard max(first.count, second.count) > Self.smallPart, !first.isEmpty, !second.isEmpty,
-            let division = try division(of: first, second)
+            let cut = try cut(first, second)
         else { return try compareRows(first, second) }
-        try compare(first.lowerBound..<division.first, second.lowerBound..<division.second)
-        try compare(division.first..<first.upperBound, division.second..<second.upperBound)
+        try compare(from: lower, to: cut)
+        try compare(from: cut, to: upper)
     }
 
-    /// The ranks in both orders of the place nearest to the middle of the longer range that divides it; nil if the
-    /// longer range has one place for all its rows.
-    private func division(of first: Range<Int>, _ second: Range<Int>) throws -> (first: Int, second: Int)? {
+    /// Divides two ranges of ranks at the place nearest to the middle of the longer one that divides it; nil if the longer
+    /// range has one place for all its rows.
+    private func cut(_ first: Range<Int>, _ second: Range<Int>) throws -> Cut? {
         let isByFirst = first.count >= second.count
         let (order, range) = isByFirst ? (orders.first, first) : (orders.second, second)
         var place = try Self.place(atRank: range.lowerBound + range.count / 2, order)
         for _ in 0..<2 {
-            let division = try (
-                first: Self.rank(of: place, in: first, orders.first),
-                second: Self.rank(of: place, in: second, orders.second)
-            )
-            let divided = isByFirst ? division.first : division.second
-            if divided > range.lowerBound && divided < range.upperBound { return division }
+            let before = try orders.first.rows.prefix(before: place.span.bytes)
+            let others = try orders.second.rows.prefix(before: place.span.bytes)
+            let divided = isByFirst ? before.count : others.count
+            if divided > range.lowerBound && divided < range.upperBound {
+                return Cut(
+                    first: Self.clamped(before.count, to: first), second: Self.clamped(others.count, to: second),
+                    difference: try difference(of: before.summary, others.summary))
+            }
             // The place of the middle row begins the range, so the place after it is tried: no row key of this place is
             // greater than these bytes.
             place += [UInt8](repeating: 0xFF, count: 9)
@@ -65,8 +82,15 @@ package struct FingerprintComparison {
         return nil
     }
 
-    private static func rank(of place: [UInt8], in range: Range<Int>, _ order: SectionedOrder) throws -> Int {
-        min(max(try order.rowRank(of: place), range.lowerBound), range.upperBound)
+    /// The ranks of damaged trees may be outside of the range.
+    private static func clamped(_ rank: Int, to range: Range<Int>) -> Int {
+        min(max(rank, range.lowerBound), range.upperBound)
+    }
+
+    private func difference(of first: [UInt8], _ second: [UInt8]) throws -> Fingerprint {
+        var difference = try orders.first.shape.aggregates.fingerprint(of: first)
+        difference.subtract(try orders.second.shape.aggregates.fingerprint(of: second))
+        return difference
     }
 
     private static func place(atRank rank: Int, _ order: SectionedOrder) throws -> [UInt8] {
@@ -77,10 +101,6 @@ package struct FingerprintComparison {
             place = [UInt8](copying: row.key.extracting(first: length))
         }
         return place
-    }
-
-    private static func fingerprint(of ranks: Range<Int>, _ order: SectionedOrder) throws -> Fingerprint {
-        try order.shape.aggregates.fingerprint(of: order.summary(ofRanks: ranks))
     }
 
     /// Compares the rows of two ranges by their fingerprints.

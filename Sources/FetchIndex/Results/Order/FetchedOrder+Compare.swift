@@ -7,8 +7,8 @@ extension FetchedOrder {
     /// that both keep: rows of this order with values that no row of the other has, and rows of the other with values that
     /// this one lacks. A changed object has a row in each. The other order may belong to another store.
     ///
-    /// Only ranges of rows whose fingerprints differ are read: O(k log^2 n) for k such rows among n, plus the rows with
-    /// the same section and sort keys as one of them. Throws `RequestError` if an order keeps no fingerprint, if the two
+    /// Only ranges of rows whose fingerprints differ are read: O(k log n) descents for k such rows among n, each of O(log
+    /// n), plus the rows with the same section and sort keys as one of them. Throws `RequestError` if an order keeps no fingerprint, if the two
     /// have other attributes or requests, or if the request leads to related objects: its sort keys may then change although
     /// the row's own values don't. Also throws `StoreError`, and rethrows the body's errors.
     public func forEachDifference(
