@@ -106,17 +106,21 @@ package struct CatalogueWriter {
 
     static func appendJSON(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes.append(quotation)
-        for byte in text {
+        var written = 0
+        for (index, byte) in text.enumerated()
+        where byte < 0x20 || byte == quotation || byte == UInt8(ascii: "\\") || byte == 0x7F {
+            bytes.append(contentsOf: text[written..<index])
+            written = index + 1
             switch byte {
             case quotation, UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
             case 0x0A: bytes += Array("\\n".utf8)
             case 0x09: bytes += Array("\\t".utf8)
-            case 0..<0x20, 0x7F:
+            default:
                 let digits = String(byte, radix: 16)
                 bytes += Array(("\\u00" + (byte < 16 ? "0" : "") + digits).utf8)
-            default: bytes.append(byte)
             }
         }
+        bytes.append(contentsOf: text[written...])
         bytes.append(quotation)
     }
 }

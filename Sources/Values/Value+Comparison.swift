@@ -1,4 +1,5 @@
 internal import FetchIndexEssentials
+internal import FetchIndexPlatform
 
 /// The order of two values.
 package enum ValueOrdering: Sendable {
@@ -111,8 +112,20 @@ extension String {
     /// Compares by code point, which is the order of the UTF-8 bytes. Returns -1, 0 or 1. Swift's own comparison treats
     /// canonically equivalent strings as equal.
     package func compareCodePoints(to other: String) -> Int {
-        if self.utf8.elementsEqual(other.utf8) { return 0 }
+        if hasSameBytes(as: other) { return 0 }
         return self.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    }
+}
+
+extension String {
+    /// Whether the UTF-8 bytes of two texts are equal. Swift's own comparison treats canonically equivalent texts as equal.
+    fileprivate func hasSameBytes(as other: String) -> Bool {
+        let isSame = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable {
+                UnsafeRawBufferPointer(bytes).bytes.isEqual(to: UnsafeRawBufferPointer($0).bytes)
+            }
+        }
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 }
 
@@ -126,10 +139,10 @@ extension Value: Hashable {
         case (.decimal(let left), .decimal(let right)): left == right || left.isNaN && right.isNaN
         case (.date(let left), .date(let right)):
             left.timeIntervalSinceReferenceDate.bitPattern == right.timeIntervalSinceReferenceDate.bitPattern
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
         case (.data(let left), .data(let right)): left == right
         case (.uuid(let left), .uuid(let right)): left == right
-        case (.url(let left), .url(let right)): left.absoluteString.utf8.elementsEqual(right.absoluteString.utf8)
+        case (.url(let left), .url(let right)): left.absoluteString.hasSameBytes(as: right.absoluteString)
         default: false
         }
     }

@@ -52,37 +52,48 @@ package struct DeltaWriter {
         if !change.changedRelationships.isEmpty { relatedCount += 1 }
         let form = form(of: change.entity)
         let (old, new) = (change.oldValues, change.newValues)
-        let written = form.members.indices.filter { index in
+        func isWritten(_ index: Int) -> Bool {
             form.members[index] != nil && (old == nil || old?[index] != new?[index])
         }
-        if change.kind == .update && written.isEmpty { return }
+        let first = form.members.indices.first(where: isWritten)
+        if change.kind == .update && first == nil { return }
         let unique: Value? = form.key.map { (old ?? new)?[$0] ?? .null }
         if unique == .null && change.kind != .insert {
             unnamedCount += 1
             return
         }
         count += 1
-        switch change.kind {
-        case .insert: bytes += #"{"op":"insert""#.utf8
-        case .delete: bytes += #"{"op":"delete""#.utf8
-        case .update, .move: bytes += #"{"op":"update""#.utf8
-        }
+        bytes += Self.start(of: change.kind)
         // The key before the change. An insertion without a unique attribute has none.
         let number: Value? = change.kind == .insert ? .none : .integer(Int64(change.objectID.number))
         if let key = unique ?? number, key != .null {
-            bytes += #","key":"#.utf8
+            bytes += Self.keyMember
             append(key)
         }
         if let new {
-            bytes += #","values":{"#.utf8
-            for index in written {
-                if index != written.first { bytes.append(UInt8(ascii: ",")) }
+            bytes += Self.valuesMember
+            for index in (first ?? form.members.count)..<form.members.count where index == first || isWritten(index) {
+                if index != first { bytes.append(UInt8(ascii: ",")) }
                 bytes += form.members[index] ?? []
                 append(new[index])
             }
             bytes.append(UInt8(ascii: "}"))
         }
-        bytes += "}\n".utf8
+        bytes += Self.end
+    }
+
+    // Appending an array costs less than appending a text's UTF-8.
+    private static let starts = ["insert", "delete", "update"].map { Array(#"{"op":"\#($0)""#.utf8) }
+    private static let keyMember = Array(#","key":"#.utf8)
+    private static let valuesMember = Array(#","values":{"#.utf8)
+    private static let end = Array("}\n".utf8)
+
+    private static func start(of kind: ChangeKind) -> [UInt8] {
+        switch kind {
+        case .insert: starts[0]
+        case .delete: starts[1]
+        case .update, .move: starts[2]
+        }
     }
 
     private mutating func form(of entity: Entity) -> Form {
@@ -101,13 +112,14 @@ package struct DeltaWriter {
     }
 
     private mutating func append(_ value: Value) {
-        if value.isNull {
-            bytes += "null".utf8
-        } else if value.isJSONLiteral {
-            bytes += value.catalogueText.utf8
-        } else {
-            var text = value.catalogueText
-            text.withUTF8 { CatalogueWriter.appendJSON(UnsafeRawBufferPointer($0), to: &bytes) }
+        var text = value.isNull ? "null" : value.catalogueText
+        let isLiteral = value.isNull || value.isJSONLiteral
+        text.withUTF8 { text in
+            if isLiteral {
+                bytes.append(contentsOf: text)
+            } else {
+                CatalogueWriter.appendJSON(UnsafeRawBufferPointer(text), to: &bytes)
+            }
         }
     }
 }

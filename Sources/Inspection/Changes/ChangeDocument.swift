@@ -34,11 +34,12 @@ package struct ChangeDocument: Codable, Sendable {
     /// The rows of one kind of event.
     package struct Group: Codable, Sendable {
         package let kind: String
-        package fileprivate(set) var title = ""
         package fileprivate(set) var rows: [Row] = []
+        fileprivate var count = 0
+
+        package var title: String { "\(Numbers.grouped(count)) \(kind)" }
         /// A sentence about the rows that are left out; empty if all are shown.
-        package fileprivate(set) var more = ""
-        fileprivate var count = 0 { didSet { title = "\(Numbers.grouped(count)) \(kind)" } }
+        package var more: String { count == rows.count ? "" : "and \(Numbers.grouped(count - rows.count)) more" }
     }
 
     package let title: String
@@ -119,10 +120,7 @@ package struct ChangeDocument: Codable, Sendable {
     }
 
     /// Counts a row that isn't shown, because `wants` is false.
-    package mutating func leaveOut(_ kind: ChangeKind) {
-        let index = count(kind)
-        groups[index].more = "and \(Numbers.grouped(groups[index].count - groups[index].rows.count)) more"
-    }
+    package mutating func leaveOut(_ kind: ChangeKind) { _ = count(kind) }
 
     /// Counts a row, and returns the index of its group.
     private mutating func count(_ kind: ChangeKind) -> Int {

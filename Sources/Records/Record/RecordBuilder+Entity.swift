@@ -77,7 +77,7 @@ extension Entity {
     /// The values of a record in the order of the attributes.
     package func values(of record: RawSpan) throws -> [Value] {
         let view = try RecordView(record, of: self)
-        return try zip(attributeSlots, attributes).map { try view.value(at: $0, as: $1.type) }
+        return try attributeSlots.map { try view.value(at: $0, as: type(at: $0)) }
     }
 
     /// The values of a record by slot. Slots of removed attributes have null.

@@ -89,8 +89,9 @@ final class ObjectChangeReport {
         let key = change.key.map { "  \($0.shownText.visible)" } ?? ""
         var parts: [String] = []
         if let old = change.oldValues, let new = change.newValues {
-            for ((attribute, before), after) in zip(zip(change.entity.attributes, old), new) where before != after {
-                parts.append("\(attribute.name.visible): \(before.shownText.visible) → \(after.shownText.visible)")
+            for index in old.indices where old[index] != new[index] {
+                let name = change.entity.attributes[index].name.visible
+                parts.append("\(name): \(old[index].shownText.visible) → \(new[index].shownText.visible)")
             }
         }
         if change.kind == .update { parts += change.changedRelationships.map { "\($0.visible): related changed" } }
