@@ -26,14 +26,15 @@ package struct DeltaWriter {
     package init(key: String?) { self.key = key }
 
     /// Writes changes in pieces. Deletions come first, so that another object can take a unique value of a deleted one;
-    /// `forEachChange` is therefore called twice, and must pass the same changes to its body. Rethrows its errors, and
-    /// the errors of `output`.
+    /// `forEachChange` is therefore called twice, each time with the kinds of changes that it must pass to its body. It
+    /// may pass others too. Rethrows its errors, and the errors of `output`.
     package mutating func write(
-        _ forEachChange: @escaping ((ObjectChange) throws -> Void) throws -> Void, to output: ([UInt8]) throws -> Void
+        _ forEachChange: @escaping (_ kinds: Set<ChangeKind>, (ObjectChange) throws -> Void) throws -> Void,
+        to output: ([UInt8]) throws -> Void
     ) throws {
-        for areDeletions in [true, false] {
-            try forEachChange { change in
-                guard (change.kind == .delete) == areDeletions else { return }
+        for kinds in [[.delete], [.insert, .update, .move]] as [Set<ChangeKind>] {
+            try forEachChange(kinds) { change in
+                guard kinds.contains(change.kind) else { return }
                 append(change)
                 guard bytes.count >= Self.pieceLength else { return }
                 try output(bytes)

@@ -41,19 +41,10 @@ package struct CatalogueImport {
     package func run(
         review: Review = { _ in nil }, progress: (_ rows: Int, _ fraction: Double) -> Void
     ) throws -> Outcome {
-        let inputs = try request.files.map { path in
-            var input = try request.isDatabase ? CatalogueInput(path) : CatalogueInput.opening(path)
-            (input.delimiter, input.listPath) = (request.delimiter, request.listPath)
-            return input
-        }
-        let told = try toldColumns()
         let file: CatalogueFile
-        do { file = try CatalogueFile(request, inputs, told) } catch let error as UnreadableFile
-            where error.isEmpty && !request.replaces
-        {
+        do { file = try openFile() } catch let error as UnreadableFile where error.isEmpty && !request.replaces {
             return try importNothing(error)
         }
-        try request.requireNames(in: file.source.columns)
         let primaryKey = (file.source as? SQLiteTable)?.primaryKey
         if request.replaces && request.key == nil && primaryKey == nil { throw ImportError.noKey }
         let container = try open()
@@ -66,6 +57,18 @@ package struct CatalogueImport {
         outcome.changedModel = fitting != model
         outcome.commit = try container.newestCommit()
         return outcome
+    }
+
+    /// Opens the file, which must have the columns that the request names. Throws `UnreadableFile` and `ModelError`.
+    func openFile() throws -> CatalogueFile {
+        let inputs = try request.files.map { path in
+            var input = try request.isDatabase ? CatalogueInput(path) : CatalogueInput.opening(path)
+            (input.delimiter, input.listPath) = (request.delimiter, request.listPath)
+            return input
+        }
+        let file = try CatalogueFile(request, inputs, toldColumns())
+        try request.requireNames(in: file.source.columns)
+        return file
     }
 
     /// Opens the store. A dry run creates none: it imports into a temporary store instead.

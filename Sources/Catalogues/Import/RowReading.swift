@@ -12,12 +12,16 @@ struct RowReading {
     private let skipsBadRows: Bool
     private var rows = RowBatch()
     private var bad = BadRows()
-    private var preparation = BatchWriter.Preparation.sortedKeys
+    private var preparation: BatchWriter.Preparation
 
-    /// `writer` prepares each batch on the reading thread before the batch is delivered.
-    init(_ source: any RowSource, _ converter: RowConverter, _ writer: BatchWriter, skipsBadRows: Bool) {
+    /// `writer` prepares each batch on the reading thread before the batch is delivered, the first ones as `preparation`
+    /// says.
+    init(
+        _ source: any RowSource, _ converter: RowConverter, _ writer: BatchWriter, skipsBadRows: Bool,
+        preparing preparation: BatchWriter.Preparation = .sortedKeys
+    ) {
         (self.source, self.converter, self.writer) = (source, converter, writer)
-        self.skipsBadRows = skipsBadRows
+        (self.skipsBadRows, self.preparation) = (skipsBadRows, preparation)
     }
 
     /// Reads all rows. Throws errors that end the reading. Unless bad rows are skipped, also throws the error of the

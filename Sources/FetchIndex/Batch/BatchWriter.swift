@@ -137,7 +137,7 @@ public final class BatchWriter {
         return begun
     }
 
-    private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
+    func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
 
     /// Returns the record key of an object. Throws for an object of another entity or store.
     func key(of object: ObjectID) throws -> RecordKey {

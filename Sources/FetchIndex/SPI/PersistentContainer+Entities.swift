@@ -12,6 +12,14 @@ extension PersistentContainer {
         }
     }
 
+    /// The number of the entity's next new object. Throws `StoreError.unknownEntity`.
+    package func nextNumber(ofEntity name: String) throws -> UInt64 {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            return try snapshot.entityState(snapshot.model.number(of: name)).nextObject
+        }
+    }
+
     /// The number of records of all entities. An entity whose counter can't be read counts as 0. Throws `StoreError`.
     package func recordCount() throws -> Int {
         try withPublicErrors {

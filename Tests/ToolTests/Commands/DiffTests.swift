@@ -218,6 +218,41 @@ import Testing
         #expect(try tool.run("diff", one, other, "--key", "k", "--if-changed").status == 3)
     }
 
+    @Test func theLastRowOfARepeatedKeyCounts() throws {
+        let first = try tool.file("a.csv", "code,name\n1,a\n2,b\n1,z\n1,c\n")
+        let second = try tool.file("b.csv", "code,name\n2,b\n1,x\n1,c\n3,d\n")
+        let diff = try tool.run("diff", first, second, "--key", "code")
+        #expect(diff.status == 0 && diff.output == "insert #3  3\n")
+        #expect(
+            diff.error == """
+                fetchindex: a.csv: 2 rows have the code of a later row, which counts instead
+                fetchindex: b.csv: 1 row has the code of a later row, which counts instead
+
+                """, "\(diff.error)")
+    }
+
+    @Test func aFaultOfACatalogueIsOneSentenceWithItsName() throws {
+        let first = try tool.file("a.csv", "code,name\n1,a\n")
+        func error(_ text: String, _ options: String...) throws -> String {
+            let second = try tool.file("b.csv", text)
+            let result = try tool.run(["diff", first, second, "--key", "code"] + options)
+            #expect(result.status != 0 && result.output.isEmpty)
+            return result.error.replacingOccurrences(of: tool.folder.path + "/", with: "")
+        }
+        // The advice on types is only for a value of another type.
+        #expect(
+            try error("code,name\nx,a\n") == """
+                fetchindex: b.csv, line 2, column 1 (code): "x" is not an integer; --types gives both catalogues the same types
+
+                """)
+        #expect(try error("code,name\n,a\n") == "fetchindex: b.csv, line 2, column 1 (code): a value is required\n")
+        #expect(try error("code,name\n1\n") == "fetchindex: b.csv, line 2: it has 1 field, not 2\n")
+        #expect(try error("name\na\n") == "fetchindex: b.csv has no column \"code\"\n")
+        let store = try store("s", tool.file("c.csv", "code,name,size,day\n1,a,,\n"))
+        let unknown = try tool.run("diff", store, first, "--entity", "Rwo")
+        #expect(unknown.error.contains("s: the store has no entity \"Rwo\""), "\(unknown.error)")
+    }
+
     /// The texts of rows mustn't become syntax of the page.
     @Test func reportsEscapeTexts() throws {
         let first = try tool.file("a.csv", "code,name\n1,old\n2,b\n")

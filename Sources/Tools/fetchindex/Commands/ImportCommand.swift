@@ -220,7 +220,7 @@ struct ImportCommand: ParsableCommand {
     private func writeDelta(of preview: BatchPreview, _ model: Model, to file: ExportFile) throws {
         let key = key ?? model.entity(named: entity)?.attributes.first(where: \.isUnique)?.name
         var writer = DeltaWriter(key: key)
-        try writer.write({ try preview.forEachChange(ofEntity: entity, $0) }, to: file.write)
+        try writer.write({ try preview.forEachChange(ofEntity: entity, $1) }, to: file.write)
         if writer.unnamedCount > 0 {
             Output.error(
                 "\(Numbers.count(writer.unnamedCount, "object")) without a key cannot be named, and \(writer.unnamedCount == 1 ? "is" : "are") left out of the delta"

@@ -14,34 +14,47 @@ final class TemporaryFolder {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// A file of JSON lines with rows of an entity.
+/// A file of JSON lines with rows of an entity. It's made when it is needed.
 final class RowsFile {
     private let entity: Entity
     private let path: String
-    private let file: ExportFile
+    private let folder: TemporaryFolder
+    /// The file; nil until it's needed.
+    private var file: ExportFile?
     private var writer: CatalogueWriter
+    /// The numbers of the rows' objects.
+    private(set) var numbers: [UInt64] = []
 
     init(of entity: Entity, in folder: TemporaryFolder) throws {
         self.entity = entity
+        self.folder = folder
         path = folder.path + "/" + UUID().uuidString + ".jsonl"
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        file = try ExportFile(at: path)
         writer = try CatalogueWriter(.jsonl, columns: entity.attributes.map(\.name))
     }
 
     func append(_ row: FetchedRow) throws {
+        numbers.append(row.id.number)
         for index in entity.attributes.indices {
             let isText = try row.text(at: index) { try writer.append(text: $0) }
             if !isText { try writer.append(try row.value(at: index)) }
         }
         try writer.endRow()
         guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
-        try file.write(writer.bytes)
+        try opened().write(writer.bytes)
         writer.removeWritten()
+    }
+
+    private func opened() throws -> ExportFile {
+        if let file { return file }
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let made = try ExportFile(at: path)
+        file = made
+        return made
     }
 
     /// Writes the rest, and returns the file's path.
     func finish() throws -> String {
+        let file = try opened()
         try file.write(writer.bytes)
         try file.keep()
         return path

@@ -6,19 +6,20 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexTerminal
 
-// Stores as catalogues: their rows are written to files.
+// Stores as catalogues: their rows are written to files. If a cache of both is given, only the rows in which it differs
+// are.
 extension DiffCommand {
     /// Returns a file as it is, and the entity of a store as a file with its records.
     func source(_ path: String, in folder: TemporaryFolder) throws -> Source {
         guard Self.isStore(path) else { return Source(path: path, format: format) }
         let container = try open(path)
-        let stored = try container.model().entity(orOnly: entity)
+        let stored = try storedEntity(of: container, path)
         warnOfRelationships(of: stored)
         let rows = try RowsFile(of: stored, in: folder)
         var definition = OrderDefinition(entity: stored.name)
         definition.includesSubentities = false
         try container.withOrder(definition, .init()) { (order: FetchedOrder) in try order.forEachRow(rows.append) }
-        return try source(rows, of: stored)
+        return try source(rows, of: stored, in: container)
     }
 
     private static func isStore(_ path: String) -> Bool { (try? Folder.kind(at: path)) == .folder }
@@ -27,18 +28,41 @@ extension DiffCommand {
         try PersistentContainer(storeAt: path, isReadOnly: true, threads: threads.count)
     }
 
-    private func source(_ rows: RowsFile, of entity: Entity) throws -> Source {
+    /// The entity of a store that is compared. The error for another name says which store lacks it.
+    private func storedEntity(of container: PersistentContainer, _ path: String) throws -> Entity {
+        let model = try container.model()
+        do { return try model.entity(orOnly: entity) } catch let error as ModelError {
+            throw Failure("\(path.visible): \(error)")
+        }
+    }
+
+    private func source(_ rows: RowsFile, of entity: Entity, in container: PersistentContainer) throws -> Source {
         let types = entity.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
         return Source(
             path: try rows.finish(), format: .jsonl, key: entity.attributes.first(where: \.isUnique)?.name,
-            types: types.joined(separator: ","), entity: entity.name)
+            types: types.joined(separator: ","), entity: entity.name, numbers: rows.numbers,
+            nextNumber: try container.nextNumber(ofEntity: entity.name))
     }
 
-    /// Returns the entity of a cache of both stores, and two files with the rows in which the cache differs; nil if it's
-    /// equal.
-    func differingRows(
-        ofCache name: String, in folder: TemporaryFolder
-    ) throws -> (entity: String, rows: [Source]?) {
+    private func warnOfRelationships(of entity: Entity) {
+        if entity.relationships.isEmpty { return }
+        Output.error("the relationships of \(entity.name.visible) are not compared")
+    }
+}
+
+// Comparison by a cache.
+extension DiffCommand {
+    /// The rows in which a cache of two stores differs.
+    struct DifferingRows {
+        let entity: String
+        /// A file with the rows of each store; empty if the caches are equal.
+        let rows: [Source]
+        let isFirstEmpty: Bool
+    }
+
+    /// Returns the rows in which the given cache of two stores differs; nil if no cache is given.
+    func differingRows(in folder: TemporaryFolder) throws -> DifferingRows? {
+        guard let name = cache else { return nil }
         for path in [first, second] where !Self.isStore(path) {
             throw ValidationError("--cache compares two stores, but \(path.visible) is not a store's folder.")
         }
@@ -53,13 +77,17 @@ extension DiffCommand {
             try withOrder(1) { second in
                 bar.finish()
                 let entities = [first.entity, second.entity]
+                entities.forEach(warnOfRelationships)
                 let rows = try entities.map { try RowsFile(of: $0, in: folder) }
-                var count = 0
                 try first.forEachDifference(from: second) { row, isInSecond in
-                    count += 1
                     try rows[isInSecond ? 1 : 0].append(row)
                 }
-                return (first.entity.name, count == 0 ? nil : try zip(rows, entities).map { try source($0, of: $1) })
+                let isEqual = rows.allSatisfy(\.numbers.isEmpty)
+                return DifferingRows(
+                    entity: first.entity.name,
+                    rows: isEqual
+                        ? [] : try rows.indices.map { try source(rows[$0], of: entities[$0], in: containers[$0]) },
+                    isFirstEmpty: first.rowCount == 0)
             }
         }
     }
@@ -79,7 +107,7 @@ extension DiffCommand {
         for (container, definition) in zip(containers, definitions) {
             let model = try container.model()
             guard let entity = model.entity(named: definition.entity) else { continue }
-            if definition.includesSubentities, model.entities.contains(where: { $0.superentity == entity.name }) {
+            if definition.includesSubentities, model.hasSubentities(of: entity) {
                 throw Failure(
                     "the cache \(name.visible) includes objects of subentities, which have attributes of their own; "
                         + "compare caches that were fetched with --no-include-subentities")
@@ -87,12 +115,16 @@ extension DiffCommand {
             if let key, entity.attributes.contains(where: { $0.name == key && !$0.isUnique }) {
                 throw Failure("\(entity.name.visible).\(key.visible) is not unique, so it does not identify rows")
             }
-            warnOfRelationships(of: entity)
         }
     }
 
-    private func warnOfRelationships(of entity: Entity) {
-        if entity.relationships.isEmpty { return }
-        Output.error("the relationships of \(entity.name.visible) are not compared")
+    var hasFileOptions: Bool {
+        types != nil || format != nil || delimiter != nil || table != nil || lists.listsAsText
+    }
+}
+
+extension Model {
+    fileprivate func hasSubentities(of entity: Entity) -> Bool {
+        entities.contains { $0.superentity == entity.name }
     }
 }
