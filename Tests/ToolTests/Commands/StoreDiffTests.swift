@@ -130,6 +130,92 @@ import Testing
         #expect(try tool.run("diff", store, store, "--cache", "own").status == 0)
     }
 
+    // MARK: Chosen caches
+
+    /// Makes two stores with the same history in a folder: objects are deleted, so that their numbers have gaps, and some
+    /// rows of the second one differ.
+    private func pair(_ name: String, seed: UInt64) throws -> [String] {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let folder = tool.folder.path + "/" + name
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let rows = (0..<200).map { ($0, "n\(Int.random(in: 0..<60, using: &random))") }
+        var changed = rows.shuffled(using: &random)
+        for _ in 0..<Int.random(in: 1...6, using: &random) { changed[Int.random(in: 0..<150, using: &random)].1 = "x" }
+        changed.append((1000, "new"))
+        changed.insert((1001, "new"), at: 20)
+        let gone = try tool.file("gone.txt", "3\n4\n77\n")
+        return try [("a", rows), ("b", changed)].map { store, rows in
+            let text = "code,name\n" + rows.map { "\($0.0),\($0.1)\n" }.joined()
+            let path = folder + "/" + store
+            let file = try tool.file("rows.csv", text)
+            #expect(try tool.run("import", path, file, "--entity", "Row", "--key", "code").status == 0)
+            #expect(try tool.run("apply", path, "--deletes", gone).status == 0)
+            return path
+        }
+    }
+
+    private func addCache(_ store: String, _ name: String, _ options: String...) throws {
+        let cache = ["--entity", "Row", "--cache", name, "--limit", "0"]
+        let fetched = try tool.run(["fetch", store] + cache + options)
+        #expect(fetched.status == 0, "\(fetched.error)")
+    }
+
+    /// Whether two equal stores are compared without files for their rows.
+    private func areComparedByCaches(_ first: String, _ second: String) throws -> Bool {
+        let result = try tool.run(
+            ["diff", first, second, "--if-changed"], environment: ["TMPDIR": tool.folder.path + "/missing"])
+        return result.status == 3
+    }
+
+    @Test(arguments: 0..<3 as Range<UInt64>) func aChosenCacheGivesTheOutputOfAllRows(seed: UInt64) throws {
+        let (plain, cached) = (try pair("plain", seed: seed), try pair("cached", seed: seed))
+        try addCache(cached[0], "z", "--sort", "name", "--aggregate", "fingerprint")
+        try addCache(cached[1], "y", "--sort", "name", "--aggregate", "count(code),fingerprint")
+        for format in ["table", "json", "jsonl", "csv", "tsv", "html", "markdown"] {
+            let expected = try tool.run(["diff"] + plain + ["--output", format])
+            let found = try tool.run(["diff"] + cached + ["--output", format])
+            #expect(expected.status == 0 && expected.output.count > 50, "\(expected.error)")
+            #expect(found.output == expected.output, "seed \(seed), \(format)")
+            let named = try tool.run(["diff"] + cached + ["--output", format, "--entity", "Row", "--key", "code"])
+            #expect(named.output == expected.output, "seed \(seed), \(format)")
+        }
+        // An order has all rows.
+        let order = ["--sort", "name", "--summary"]
+        let orders = try [plain, cached].map { try tool.run(["diff"] + $0 + order).output }
+        #expect(orders[0] == orders[1] && !orders[0].isEmpty)
+        // Equal stores are a whole document.
+        let equal = try [plain, cached].map { try tool.run("diff", $0[0], $0[0], "--output", "json").output }
+        #expect(equal[0] == equal[1] && !equal[0].isEmpty)
+    }
+
+    @Test func onlyCachesOfAllRowsAreChosen() throws {
+        let stores = try pair("plain", seed: 1)
+        let (a, b) = (stores[0], tool.folder.path + "/copy")
+        try FileManager.default.copyItem(atPath: a, toPath: b)
+        for store in [a, b] {
+            try addCache(store, "part", "--sort", "code", "--where", "code > 2", "--aggregate", "fingerprint")
+            try addCache(store, "plain", "--sort", "code")
+        }
+        try addCache(a, "by code", "--sort", "code", "--aggregate", "fingerprint")
+        #expect(try !areComparedByCaches(a, b))
+        try addCache(b, "by name", "--sort", "name", "--aggregate", "fingerprint")
+        #expect(try !areComparedByCaches(a, b))
+        try addCache(b, "b", "--sort", "code", "--aggregate", "fingerprint")
+        #expect(try areComparedByCaches(a, b))
+        // A cache that is behind is caught up.
+        let update = try tool.file("update.jsonl", #"{"op":"update","key":5,"values":{"name":"other"}}"# + "\n")
+        #expect(try tool.run("apply", b, update).status == 0)
+        let table = try tool.run("diff", a, b).output
+        #expect(table.hasPrefix("update #6  5  name: ") && table.contains("→ other"), "\(table)")
+    }
+
+    /// A row may then have no key, and the comparison of all rows says so.
+    @Test func storesWithoutARequiredKeyAreNotComparedByCaches() throws {
+        let stores = try ["a", "b"].map { try make($0, "code,k\n1,1\n2,2\n", [], []) }
+        #expect(try tool.run("diff", stores[0], stores[1]).error.contains("Pass --key"))
+        #expect(try !areComparedByCaches(stores[0], stores[1]))
+    }
+
     @Test func theObjectsOfTheFirstStoreHaveItsNumbers() throws {
         let store = tool.folder.path + "/gaps"
         let file = try tool.file("gaps.csv", "code,name\n1,a\n2,b\n3,c\n")

@@ -27,6 +27,9 @@ extension FetchedOrder {
         }
     }
 
+    /// Whether `forEachDifference` can compare two orders.
+    package func isComparable(to other: FetchedOrder) -> Bool { (try? requireComparable(to: other)) != nil }
+
     private func requireComparable(to other: FetchedOrder) throws {
         for order in [self, other] where !order.opened.order.shape.aggregates.hasFingerprint {
             throw RequestError.malformed(

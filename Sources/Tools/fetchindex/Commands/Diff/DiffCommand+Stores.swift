@@ -6,8 +6,8 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexTerminal
 
-// Stores as catalogues: their rows are written to files. If a cache of both is given, only the rows in which it differs
-// are.
+// Stores as catalogues: their rows are written to files. If both stores have a cache with a fingerprint, only the rows in
+// which the caches differ are.
 extension DiffCommand {
     /// Returns a file as it is, and the entity of a store as a file with its records.
     func source(_ path: String, in folder: TemporaryFolder) throws -> Source {
@@ -50,9 +50,9 @@ extension DiffCommand {
     }
 }
 
-// Comparison by a cache.
+// Comparison by caches.
 extension DiffCommand {
-    /// The rows in which a cache of two stores differs.
+    /// The rows in which two caches differ.
     struct DifferingRows {
         let entity: String
         /// A file with the rows of each store; empty if the caches are equal.
@@ -60,22 +60,39 @@ extension DiffCommand {
         let isFirstEmpty: Bool
     }
 
-    /// Returns the rows in which the given cache of two stores differs; nil if no cache is given.
+    /// Returns the rows in which the given cache of two stores differs, or a cache that is as good as all rows; nil if no
+    /// cache is given and none is found.
     func differingRows(in folder: TemporaryFolder) throws -> DifferingRows? {
-        guard let name = cache else { return nil }
+        let isGiven = cache != nil
         for path in [first, second] where !Self.isStore(path) {
+            guard isGiven else { return nil }
             throw ValidationError("--cache compares two stores, but \(path.visible) is not a store's folder.")
         }
-        let bar = ProgressBar("reading \(name)")
+        if !isGiven && (hasPlaces || hasFileOptions) { return nil }
         let containers = try [first, second].map(open)
-        let caches = try containers.map { try RequestOptions.existing(name, in: $0, bar, author: "diff") }
-        try requireComparable(caches.map(\.definition), name, containers)
+        for names in try cache.map({ [[$0, $0]] }) ?? wholeCaches(of: containers) {
+            if let found = try differingRows(ofCaches: names, containers, in: folder) { return found }
+        }
+        return nil
+    }
+
+    /// Returns the differing rows of two caches. If they can't be compared, returns nil, or throws if they were given.
+    private func differingRows(
+        ofCaches names: [String], _ containers: [PersistentContainer], in folder: TemporaryFolder
+    ) throws -> DifferingRows? {
+        let bar = ProgressBar("reading \(names[0])")
+        defer { bar.finish() }
+        let caches = try zip(names, containers).map {
+            try RequestOptions.existing($0, in: $1, bar, author: "diff")
+        }
+        if let cache { try requireComparable(caches.map(\.definition), cache, containers) }
         func withOrder<Result>(_ index: Int, _ body: (FetchedOrder) throws -> Result) throws -> Result {
             try containers[index].withUnchangedOrder(caches[index].definition, caches[index].options, body)
         }
         return try withOrder(0) { first in
             try withOrder(1) { second in
                 bar.finish()
+                if cache == nil && !first.isComparable(to: second) { return nil }
                 let entities = [first.entity, second.entity]
                 entities.forEach(warnOfRelationships)
                 let rows = try entities.map { try RowsFile(of: $0, in: folder) }
@@ -92,7 +109,7 @@ extension DiffCommand {
         }
     }
 
-    /// Throws if two caches can't be compared, or if their rows don't say what differs.
+    /// Throws if two given caches can't be compared, or if their rows don't say what differs.
     private func requireComparable(
         _ definitions: [OrderDefinition], _ name: String, _ containers: [PersistentContainer]
     ) throws {
@@ -115,6 +132,45 @@ extension DiffCommand {
             if let key, entity.attributes.contains(where: { $0.name == key && !$0.isUnique }) {
                 throw Failure("\(entity.name.visible).\(key.visible) is not unique, so it does not identify rows")
             }
+        }
+    }
+
+    // MARK: Choice
+
+    /// Pairs of caches of the two stores that have all rows and their fingerprints, and of which some may be comparable:
+    /// those of one name first, each in the order of names. Empty if the rows of one store may lack keys, or if the
+    /// stores have different entities.
+    private func wholeCaches(of containers: [PersistentContainer]) throws -> [[String]] {
+        let entities = try zip(containers, [first, second]).map { try storedEntity(of: $0, $1) }
+        let key = key ?? entities.lazy.compactMap { $0.attributes.first(where: \.isUnique)?.name }.first
+        func isKeyed(_ entity: Entity) -> Bool {
+            entity.attributes.contains { $0.name == key && $0.isUnique && !$0.isOptional }
+        }
+        guard entities[0].name == entities[1].name, entities.allSatisfy(isKeyed) else { return [] }
+        let caches = try zip(containers, entities).map { try wholeCaches(of: $1, in: $0) }
+        let pairs = caches[0].flatMap { first in
+            caches[1].filter { second in
+                first.definition.sortKeys == second.definition.sortKeys
+                    && first.definition.sectionKey == second.definition.sectionKey
+            }.map { [first.name, $0.name] }
+        }
+        return pairs.filter { $0[0] == $0[1] } + pairs.filter { $0[0] != $0[1] }
+    }
+
+    /// The caches of a store with all rows of an entity and their fingerprint, which needn't be rebuilt; sorted by name.
+    private func wholeCaches(
+        of entity: Entity, in container: PersistentContainer
+    ) throws -> [(name: String, definition: OrderDefinition)] {
+        let state = try container.pinnedState()
+        return try state.cacheNames().compactMap { name in
+            guard !PersistentContainer.isIndex(name), case .readable(let request)? = try state.request(ofCache: name),
+                request.entity == entity.name, (try? request.isComparable()) == true,
+                let definition = try? request.definition(), definition.predicate == nil,
+                definition.aggregates.contains(.fingerprint),
+                !definition.includesSubentities || !state.model.hasSubentities(of: entity)
+            else { return nil }
+            if case .unusable = try state.facts(ofCache: name).state { return nil }
+            return (name, definition)
         }
     }
 

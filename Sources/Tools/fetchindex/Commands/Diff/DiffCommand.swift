@@ -18,9 +18,9 @@ struct DiffCommand: ParsableCommand {
             jsonl is the form that `apply` reads: applied to the first catalogue, it makes the second one of it. The order \
             of --section and --sort doesn't matter to it.
 
-            Two stores that both have a cache with a fingerprint are compared by it: only rows that differ are read. \
-            Make it with `fetch --sort KEY --aggregate fingerprint --cache NAME`; it may have a --where. Then \
-            `fetchindex diff books.store copy.store --cache 'by isbn' --if-changed` says quickly whether they are equal.
+            Two stores that both have a cache with a fingerprint, made by `fetch --sort KEY --aggregate fingerprint \
+            --cache NAME`, are compared by it: only rows that differ are read. `fetchindex diff books.store copy.store \
+            --if-changed` then says quickly whether they are equal. --cache names a cache with a --where.
 
             Example: fetchindex diff monday.csv tuesday.csv --key isbn --output markdown
             """)
@@ -36,7 +36,8 @@ struct DiffCommand: ParsableCommand {
     var format: CatalogueFormat?
     @Option(parsing: .unconditional, help: "The separator of CSV fields, as in `import`.") var delimiter: String?
     @Option(help: "The table of SQLite databases; by default their only one.") var table: String?
-    @Option(help: "A cache of both stores by whose fingerprints they are compared.") var cache: String?
+    @Option(help: "A cache of both stores by whose fingerprints they are compared; by default one of all rows, if any.")
+    var cache: String?
     @OptionGroup var lists: ListsOption
     @OptionGroup var request: RequestOptions
     @Flag(help: "Print only the numbers of changed rows, by section. Needs --section, --sort or --where.")
