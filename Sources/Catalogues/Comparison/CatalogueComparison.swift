@@ -83,10 +83,7 @@ package struct CatalogueComparison {
             file.source.columns, to: writer.entity, in: container.pinnedState().model, request,
             NumberOwner(for: writer, isKeyed: true))
         let converter = try RowConverter(file.source.columns, to: writer.entity, request, related, mayUpdate: false)
-        var reading = RowReading(file.source, converter, writer, skipsBadRows: false, preparing: .nothing)
-        try reading.run { batch in
-            try body(batch)
-            return nil
-        }
+        var reading = RowReading(file.source, converter, skipsBadRows: false)
+        try reading.run(body)
     }
 }

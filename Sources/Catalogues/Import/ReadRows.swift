@@ -2,7 +2,7 @@ internal import FetchIndex
 
 /// Rows of a file that were read and converted, and the bad rows between them.
 struct ReadRows {
-    let rows: RowBatch
+    var rows: RowBatch
     let bad: BadRows
     /// The number of the file's bytes that were read so far, and the file's length, which is 0 for a pipe.
     let progress: (done: Int, total: Int)

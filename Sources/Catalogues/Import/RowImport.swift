@@ -1,6 +1,7 @@
 internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexPlatform
+internal import Synchronization
 
 /// Imports the rows of a file whose entity is prepared. If the request allows several threads:
 ///
@@ -92,15 +93,21 @@ final class RowImport {
     // MARK: Rows
 
     private func putRows(_ progress: (_ rows: Int, _ fraction: Double) -> Void) throws {
+        // How the reading thread is to prepare the next batch.
+        let preparation = Mutex(writer.preparation)
         try Threads.pipe(request.threads, capacity: 2) { deliver in
-            var reading = RowReading(source, converter, writer, skipsBadRows: skipsBadRows)
-            try reading.run(deliver)
-        } answer: { (batch: ReadRows) -> BatchWriter.Preparation in
+            var reading = RowReading(source, converter, skipsBadRows: skipsBadRows)
+            try reading.run { read in
+                var batch = read
+                try writer.prepare(&batch.rows, as: preparation.withLock { $0 })
+                try deliver(batch)
+            }
+        } consume: { (batch: ReadRows) in
             try put(batch)
             // The length of a pipe is unknown, so the fraction is 0.
             let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
             progress(readCount, Double(batch.progress.done) / total)
-            return writer.preparation
+            preparation.withLock { $0 = writer.preparation }
         }
     }
 

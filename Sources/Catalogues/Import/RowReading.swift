@@ -2,26 +2,17 @@ internal import FetchIndex
 
 /// Reads and converts the rows of a file, and delivers them in batches.
 struct RowReading {
-    /// Passes a batch on. Returns how the writer wants the next batch to be prepared; nil if the writer hasn't said
-    /// that.
-    typealias Deliver = (consuming ReadRows) throws -> BatchWriter.Preparation?
+    /// Passes a batch on.
+    typealias Deliver = (consuming ReadRows) throws -> Void
 
     private let source: any RowSource
     private var converter: RowConverter
-    private let writer: BatchWriter
     private let skipsBadRows: Bool
     private var rows = RowBatch()
     private var bad = BadRows()
-    private var preparation: BatchWriter.Preparation
 
-    /// `writer` prepares each batch on the reading thread before the batch is delivered, the first ones as `preparation`
-    /// says.
-    init(
-        _ source: any RowSource, _ converter: RowConverter, _ writer: BatchWriter, skipsBadRows: Bool,
-        preparing preparation: BatchWriter.Preparation = .sortedKeys
-    ) {
-        (self.source, self.converter, self.writer) = (source, converter, writer)
-        (self.skipsBadRows, self.preparation) = (skipsBadRows, preparation)
+    init(_ source: any RowSource, _ converter: RowConverter, skipsBadRows: Bool) {
+        (self.source, self.converter, self.skipsBadRows) = (source, converter, skipsBadRows)
     }
 
     /// Reads all rows. Throws errors that end the reading. Unless bad rows are skipped, also throws the error of the
@@ -52,10 +43,9 @@ struct RowReading {
     }
 
     private mutating func deliverBatch(_ deliver: Deliver) throws {
-        try writer.prepare(&rows, as: preparation)
         let full = ReadRows(rows: rows, bad: bad, progress: source.progress)
         rows = RowBatch(likeOneOf: full.rows.count, byteCount: full.rows.byteCount)
         bad = BadRows()
-        if let next = try deliver(full) { preparation = next }
+        try deliver(full)
     }
 }
