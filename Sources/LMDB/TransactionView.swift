@@ -75,9 +75,12 @@ package struct TransactionView {
 
     /// Inserts or replaces the value of a byte key. `appending` says that the key is greater than all keys of the
     /// table; throws `keyExists` if it isn't. mdb_put
-    package func put(_ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false) throws {
+    package func put(
+        _ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false, replacing: Bool = true
+    ) throws {
         try requireAllowed(key)
-        try withKey(key) { try put(value, &$0, in: table, flags: UInt32(appending ? MDB_APPEND : 0)) }
+        let flags = UInt32(appending ? MDB_APPEND : 0) | UInt32(replacing ? 0 : MDB_NOOVERWRITE)
+        try withKey(key) { try put(value, &$0, in: table, flags: flags) }
     }
 
     package func put(_ value: [UInt8], for key: [UInt8], in table: Table) throws {

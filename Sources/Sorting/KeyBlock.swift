@@ -13,6 +13,13 @@ package struct KeyBlock {
 
     package var isFull: Bool { bytes.count >= Self.length }
 
+    package var count: Int { ends.count }
+
+    package subscript(index: Int) -> RawSpan {
+        @_lifetime(borrow self)
+        borrowing get { bytes.span.bytes.extracting((index == 0 ? 0 : ends[index - 1])..<ends[index]) }
+    }
+
     package mutating func append(_ key: RawSpan) {
         bytes.appendBytes(key)
         ends.append(bytes.count)
@@ -26,10 +33,6 @@ package struct KeyBlock {
     }
 
     package func forEach(_ body: (RawSpan) throws -> Void) throws {
-        var start = 0
-        for end in ends {
-            try body(bytes.span.bytes.extracting(start..<end))
-            start = end
-        }
+        for index in 0..<count { try body(self[index]) }
     }
 }

@@ -20,6 +20,8 @@ enum MultikeyQuicksort {
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, first: Int = .max
     ) {
         load(entries, in: arena, depth: 0)
+        // Keys often arrive in order.
+        if isSorted(entries, in: arena) { return }
         // More than twice the depth of balanced partitions. If adversarial keys exceed this depth, they are sorted by
         // comparison.
         let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
@@ -119,6 +121,12 @@ enum MultikeyQuicksort {
             }
         }
         return (less, greater)
+    }
+
+    private static func isSorted(
+        _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer
+    ) -> Bool {
+        entries.indices.dropFirst().allSatisfy { !isLess(entries[$0], entries[$0 - 1], in: arena, depth: 0) }
     }
 
     private static func insertionSort(

@@ -44,7 +44,7 @@ extension BatchWriter {
     /// replaces it by a transaction without changes, so that no new commit is made. O(log n) for each object with
     /// several updates, and O(n log n) if keys were deferred.
     func settleUpdates() throws {
-        try endDeferral()
+        if isDeferring { try stopDeferring() }
         // The old transaction must release its lock before the new one begins.
         guard try countUpdates() else { return }
         writer = nil

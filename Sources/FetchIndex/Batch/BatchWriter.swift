@@ -63,13 +63,12 @@ public final class BatchWriter {
     /// The store that allocated the numbers of the inserted objects; nil if this store allocates them. `commit()` and
     /// `commitBatch` note it in the store.
     var numbersOrigin: UUID?
-    /// Whether unique keys are deferred during a first import.
-    var deferral = KeyDeferral.never
-    /// The number of deferred keys at which they are written.
-    var mostDeferred = 0
-    /// The preparation that the next batch needs, judged by the previous batches. Only the thread that writes may read
-    /// it.
-    package internal(set) var preparation = Preparation.sortedKeys
+    /// The deferred unique keys of a first import; nil if its keys aren't deferred.
+    var deferred: DeferredKeys?
+    /// The number of deferred keys at which they are written; nil if keys mustn't be deferred.
+    var mostDeferred: Int?
+    /// Whether the store had most records of the last batch already.
+    var areMostUnchanged = false
     public internal(set) var counts = Counts()
     /// The value of `counts` at the last commit.
     package internal(set) var savedCounts = Counts()
@@ -286,6 +285,6 @@ public final class BatchWriter {
     /// Drops the changes since the last commit. `counts` still includes them.
     public func rollback() {
         writer = nil
-        leaveDeferral()
+        if isDeferring { leaveDeferral() }
     }
 }

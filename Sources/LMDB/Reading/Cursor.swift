@@ -54,9 +54,6 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    /// The address in memory of the current entry's key.
-    var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
-
     package mutating func seekToFirst() throws -> Bool {
         hasDeleted = false
         return try step(MDB_FIRST)

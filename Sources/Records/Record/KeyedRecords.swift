@@ -1,5 +1,7 @@
+internal import FetchIndexLMDB
 internal import FetchIndexPlatform
 package import FetchIndexModels
+internal import FetchIndexSorting
 
 /// Records of an entity in a temporary file, in the order in which their unique keys first came. Of several records with
 /// one key, the last one counts. Takes some 30 bytes of memory for each record, of which there may be 4 billion.
@@ -39,16 +41,16 @@ package final class KeyedRecords {
     /// Appends the records of a batch, each of which must have a key. `refused` gets the error of a record whose key is
     /// too long; the record is then left out, unless the closure throws.
     package func append(_ batch: borrowing RecordBatch, refused: (_ index: Int, StoreError) throws -> Void) throws {
-        for (index, hash) in try batch.keyHashes(number, entity, constraint).enumerated() {
-            guard case .hash(let hash) = hash else {
-                try refused(
-                    index,
-                    .uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint)))
+        let keys = try batch.listedKeys(number, entity, constraint)
+        for index in 0..<batch.count {
+            let key = keys[index]
+            if key.byteCount > Table.maximumKeyLength {
+                try refused(index, .uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint)))
                 continue
             }
             piece.appendBytes(batch[index])
             ends.append(file.length + piece.count)
-            hashes.append(hash)
+            hashes.append(key.hash)
             if piece.count >= Self.pieceLength { try writePiece() }
         }
     }

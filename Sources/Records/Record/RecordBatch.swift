@@ -13,7 +13,8 @@ package struct RecordBatch {
     /// A record with large values of this length or more is in a temporary file.
     private static let leastFileLength = 16 << 20
     package private(set) var keys: UniqueKeys?
-    private var hashes: [KeyHash]?
+    /// The records' unique keys in the order of the records; see `listedKeys`.
+    private var keyList: KeyBlock?
     private var parts: [BatchPart] = []
     /// For each record, the index of its kept slots in `keptSlots` plus 1; 0 if it has none. Empty if no record has
     /// kept slots.
@@ -95,31 +96,23 @@ package struct RecordBatch {
         keys = try UniqueKeys(of: self, number, entity, constraint) { _ in true }
     }
 
-    /// The hash of a record's unique key, for an import that defers unique keys.
-    package enum KeyHash: Sendable {
-        /// The record has no unique key, because a value is null.
-        case noKey
-        /// The key exceeds LMDB's maximum length.
-        case tooLong
-        case hash(UInt64)
-    }
-
-    /// The hashes of the records' unique keys. If `hashKeys` hasn't computed them, they are computed by each call.
-    package func keyHashes(
-        _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint
-    ) throws -> [KeyHash] {
-        if let hashes, hashes.count == count { return hashes }
-        var made: [KeyHash] = []
-        made.reserveCapacity(count)
+    /// The unique keys in the order of the records; empty for a record that has none, because a value is null, and cut
+    /// off after one byte more than LMDB's maximum length. If `listKeys` hasn't made the list, it's made by each call.
+    func listedKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws -> KeyBlock {
+        if let keyList, keyList.count == count { return keyList }
+        var list = KeyBlock()
         var key: [UInt8] = []
         for index in 0..<count {
-            guard try StoreReader.makeUniqueKey(number, entity, constraint, self[index], in: &key) else {
-                made.append(.noKey)
-                continue
-            }
-            made.append(key.count > Table.maximumKeyLength ? .tooLong : .hash(key.span.bytes.hash))
+            let hasKey = try StoreReader.makeUniqueKey(number, entity, constraint, self[index], in: &key)
+            list.append(key.span.bytes.extracting(first: hasKey ? min(key.count, Table.maximumKeyLength + 1) : 0))
         }
-        return made
+        return list
+    }
+
+    /// Lists the unique keys on the calling thread, so that the writer's thread needn't. Must be called after the last
+    /// record.
+    package mutating func listKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
+        keyList = try listedKeys(number, entity, constraint)
     }
 
     /// The part of the batch that contains the record at `index`. If `describeParts` hasn't computed it, it's computed
@@ -139,12 +132,6 @@ package struct RecordBatch {
         parts = made
     }
 
-    /// Computes the hashes of the unique keys on the calling thread, so that the writer's thread needn't. Must be
-    /// called after the last record.
-    package mutating func hashKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
-        hashes = try keyHashes(number, entity, constraint)
-    }
-
     /// Unique keys of a batch's records, in ascending order.
     package struct UniqueKeys {
         let constraint: UniqueConstraint
@@ -153,9 +140,6 @@ package struct RecordBatch {
         /// The keys, each followed by the index of its record.
         private let sorter = KeySorter(memoryBudget: .max, folder: nil)
         private static let indexLength = 4
-        /// Whether the order of the keys is nearly that of the records: at least 90 % of the keys belong to a later
-        /// record than the key before them.
-        package private(set) var areInOrder = true
 
         init(
             of batch: borrowing RecordBatch, _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint,
@@ -175,12 +159,6 @@ package struct RecordBatch {
                 }
             }
             try sorter.sort()
-            var (last, steps) = (-1, 0)
-            try forEach { _, index in
-                if index > last { steps += 1 }
-                last = index
-            }
-            areInOrder = steps * 10 >= sorter.count * 9
         }
 
         func forEach(_ body: (_ key: RawSpan, _ index: Int) throws -> Void) throws {

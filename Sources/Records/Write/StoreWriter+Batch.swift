@@ -52,17 +52,7 @@ extension StoreWriter {
             throw insertion.end(in: self, after: error)
         }
         try insertion.end(in: self)
-        return BatchTraits(
-            areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
-    }
-
-    /// Inserts the wanted records of a batch as new objects, without their unique keys. The caller guarantees that no
-    /// unique value occurs twice.
-    package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
-        try beginChanges(of: batch.count, byteCount: batch.byteCount)
-        var insertion = try BatchInsertion(BatchKeys(batch, entity, nil, nil, in: self), of: entity, in: self)
-        for row in 0..<batch.count where isWanted(row) { _ = try insertion.insert(row, of: batch, in: self) }
-        try insertion.end(in: self)
+        return BatchTraits(areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count)
     }
 
     /// Inserts the records of a batch as new objects with given numbers, which must ascend. Throws `notUnique` or

@@ -110,6 +110,9 @@ package final class StoreWriter: StoreReader {
         if bytesLeft <= 0 { bytesLeft = store.writeMemory / 2 }
     }
 
+    /// Limits the memory that the changed pages take. Spans of earlier reads become invalid.
+    func limitMemory(to byteCount: Int) throws { try transaction?.limitMemory(to: byteCount) }
+
     override var hasOpenZones: Bool { zones.haveChanged }
 
     package override func entityState(_ entity: Int) throws -> EntityState {

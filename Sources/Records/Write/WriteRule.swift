@@ -52,6 +52,4 @@ package struct BatchTraits {
     /// Whether the store had most records already, in the order of their objects. If so, sorting the next batch's keys
     /// beforehand is probably useless.
     package var areMostUnchanged = false
-    /// Whether the new keys belonged on many pages, with few keys on each.
-    package var areKeysScattered = false
 }

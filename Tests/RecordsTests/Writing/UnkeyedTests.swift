@@ -43,8 +43,11 @@ import FetchIndexValues
         let (keyed, unkeyed) = try (batch(keyed), batch(unkeyed))
         try write { writer in
             try writer.write(0, keyed, .update(by: [constraint])) { _, _ in }
-            try writer.beginUnkeyed(0)
-            try writer.appendUnkeyed(0, unkeyed) { _ in true }
+            _ = try writer.beginDeferral(of: 0, constraint)
+            let none = try BatchKeys(unkeyed, 0, nil, nil, in: writer)
+            var insertion = try BatchInsertion(none, of: 0, in: writer)
+            for row in 0..<unkeyed.count { _ = try insertion.insert(row, of: unkeyed, in: writer) }
+            try insertion.end(in: writer)
         }
     }
 
@@ -75,8 +78,8 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try withFirst(.max) }
     }
 
-    /// The keys are too many to be written in one transaction. They are among other keys of the entity.
-    @Test func manyDeferredKeysAreWrittenInSeveralTransactions() throws {
+    /// The keys take more memory than changed pages may take. They are among other keys of the entity.
+    @Test func manyDeferredKeysAreWrittenInOneTransaction() throws {
         let end = String(repeating: "x", count: 400)
         func id(_ number: Int) -> String { "\(100_000 + number)\(end)" }
         let numbers = 0..<30_000
@@ -85,7 +88,7 @@ import FetchIndexValues
         let before = try store.snapshot().view.identifier
         try complete()
         let snapshot = try store.snapshot()
-        #expect(snapshot.view.identifier > before + 1)
+        #expect(snapshot.view.identifier == before + 1)
         #expect(snapshot.hasUniqueKeys(of: 0))
         #expect(try snapshot.check() == [])
         #expect(try snapshot.object(0, slot: 0, equalTo: .string(id(12_345))) != nil)

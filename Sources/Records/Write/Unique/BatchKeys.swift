@@ -26,11 +26,6 @@ struct BatchKeys {
     }
 
     private(set) var rows: [Row]
-    /// Whether the new keys belong on many pages, with few keys on each.
-    let areScattered: Bool
-    /// New keys are scattered if they belong on at least `manyPages` pages, with fewer than `keysOfPage` keys on a page
-    /// on average. If so, sorting all keys of an import first costs less.
-    private static let (keysOfPage, manyPages) = (8, 32)
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
@@ -53,12 +48,11 @@ struct BatchKeys {
                     !rows[$0].isUnchanged
                 }
             for row in keys.tooLong { rows[row] = .tooLong }
-            areScattered = try Self.find(keys, &rows, in: writer)
+            try Self.find(keys, &rows, in: writer)
             if let unchanged, unchanged.count > 0 { Self.giveUpChanged(&rows) }
             self.keys = keys
         } else {
             keys = nil
-            areScattered = false
         }
         self.rows = rows
     }
@@ -74,14 +68,10 @@ struct BatchKeys {
         }
     }
 
-    /// Looks up the keys in ascending order. Returns whether the new ones are scattered.
-    private static func find(
-        _ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter
-    ) throws -> Bool {
+    /// Looks up the keys in ascending order.
+    private static func find(_ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter) throws {
         var last: [UInt8] = []
         var first = -1
-        var newKeys = 0
-        var pages = VisitedPages()
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             var (isAtKey, hasMore) = (false, true)
             try keys.forEach { key, row in
@@ -99,13 +89,9 @@ struct BatchKeys {
                 isAtKey = true
                 if hasMore && cursor.key.isEqual(to: key) {
                     rows[row] = .stored(try writer.object(unique: last, value: cursor.value))
-                    return
                 }
-                newKeys += 1
-                if hasMore { pages.visit(cursor) }
             }
         }
-        return pages.count >= manyPages && pages.count * keysOfPage > newKeys
     }
 
     mutating func note(_ object: RecordKey, insertedFor row: Int) {

@@ -1,43 +1,27 @@
 internal import FetchIndexPlatform
 internal import FetchIndexLMDB
-package import FetchIndexModels
+internal import FetchIndexModels
 internal import FetchIndexSorting
 
-/// Unique keys that a first import leaves out. Later they are sorted and written, so that each page is written about
-/// once. Until then, the state names the objects without keys. Readers that look for a unique value scan these objects,
-/// and the next writer of records first writes the missing keys. So a killed import alone makes no repair necessary.
+/// The unique keys of a first import that didn't reach its end: `DeferredKeys`. The state names the objects without
+/// keys. Readers that look for a unique value scan these objects, and the next writer of records first writes the
+/// missing keys. So a killed import alone makes no repair necessary.
 extension Store {
     /// The approximate maximum number of bytes of keys that are sorted in memory.
-    private static let memoryBudget = 96 << 20
-    /// The approximate number of bytes after which a transaction is committed, because LMDB holds the changed pages of
-    /// a transaction in memory.
-    private static let partLength = 24 << 20
+    static let memoryOfSortedKeys = 96 << 20
 
     /// Writes the missing unique keys under the writer's lock, and returns the lock. If a record is damaged, or two
     /// objects have the same unique value, the state still names the objects without keys: objects of other entities
     /// can be saved, but objects of this entity only after a repair. O(n log n) for the objects without keys.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
-        var writer = try StoreWriter(self, author: "", lock)
-        guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
+        let writer = try StoreWriter(self, author: "", lock)
+        if let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) {
+            if let sorters = try unlessDamaged({ try sortedUniqueKeys(of: unkeyed) }) {
+                try writer.writeUniqueKeys(sortedBy: sorters)
+            }
+        } else {
             writer.endUnkeyed()
-            return try writer.commitAndKeepLock()
         }
-        guard let sorters = try unlessDamaged({ try sortedUniqueKeys(of: unkeyed) }) else {
-            return try writer.commitAndKeepLock()
-        }
-        var block = KeyBlock()
-        var written = 0
-        var isWhole = true
-        try KeySorter.forEachSorted(of: sorters) { keyAndNumber in
-            block.append(keyAndNumber)
-            guard block.isFull else { return }
-            written += try writer.writeUniqueKeys(block.take(), of: unkeyed.entity, isWhole: &isWhole)
-            guard written >= Self.partLength else { return }
-            written = 0
-            writer = try StoreWriter(self, author: "", writer.commitAndKeepLock())
-        }
-        _ = try writer.writeUniqueKeys(block, of: unkeyed.entity, isWhole: &isWhole)
-        if isWhole { writer.endUnkeyed() }
         return try writer.commitAndKeepLock()
     }
 
@@ -52,7 +36,7 @@ extension Store {
         let (number, first) = (unkeyed.entity, unkeyed.first)
         let scan = try Scan(of: snapshot, .numbers([number: NumberRanges(from: first)]), entities: [number])
         let sorters = (0..<scan.threadCount).map { _ in
-            KeySorter(memoryBudget: Self.memoryBudget / scan.threadCount, folder: path)
+            KeySorter(memoryBudget: Self.memoryOfSortedKeys / scan.threadCount, folder: path)
         }
         let entity = snapshot.model.entities[number]
         let constraints = entity.uniqueConstraints
@@ -103,14 +87,8 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Whether the next objects of an entity may be inserted without unique keys: no objects of the store lack their
-    /// unique keys already; the entity isn't abstract, has only this constraint, and has no links, superentity or
-    /// subentities; and the model has no derived attributes.
-    package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) -> Bool {
-        let entity = model.entities[number]
-        return state.unkeyed == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
-            && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
-    }
+    /// The memory of changed pages is limited to `memoryOfKeyPages` bytes, once in `keysBetweenLimits` keys.
+    private static let (memoryOfKeyPages, keysBetweenLimits) = (24 << 20, 1024)
 
     /// Throws `corrupted` if objects of an entity may lack their unique keys.
     func requireUniqueKeys(of entity: Int) throws {
@@ -120,60 +98,36 @@ extension StoreWriter {
                 + "unique value; repair the store")
     }
 
-    /// Makes the state say that the next objects of an entity are inserted without unique keys.
-    package func beginUnkeyed(_ entity: Int) throws {
-        state.unkeyed = StoreState.UnkeyedObjects(entity: entity, first: try entityState(entity).nextObject)
-        isStateChanged = true
-    }
-
     func endUnkeyed() {
         state.unkeyed = nil
         isStateChanged = true
     }
 
-    /// Whether each record of a batch has the unique value of a stored object. Objects that lack their unique keys
-    /// aren't found. O(k log (k + n)).
-    package func findStored(
-        _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint
-    ) throws -> [Bool] {
-        let rows = try BatchKeys(batch, entity, constraint, nil, in: self).rows
-        return rows.map { row in
-            switch row {
-            case .stored: true
-            case .same(let first): if case .stored = rows[first] { true } else { false }
-            default: false
-            }
-        }
-    }
-
-    /// Writes sorted unique keys, each followed by its object's number. Returns the approximate number of bytes that
-    /// LMDB holds in memory for them until the commit. If a key leads to another object already, it isn't replaced, and
-    /// `isWhole` is set to false.
-    fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int, isWhole: inout Bool) throws -> Int {
-        var held = 0
-        var pages = VisitedPages()
-        try view.withCursor(on: tables.unique) { cursor in
-            try block.forEach { keyAndNumber in
-                let end = keyAndNumber.byteCount - 8
-                let key = keyAndNumber.extracting(first: end)
-                let number = UInt64(bigEndian: keyAndNumber.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
-                let object = RecordKey(entity: entity, number: number)
-                held += key.byteCount
-                try Self.withUniqueValue(of: object, under: key) { value in
-                    if try appendUniqueKey(key, value) { return }
-                    if try cursor.seek(toKeyFrom: key) {
-                        pages.visit(cursor)
-                        if cursor.key.isEqual(to: key) {
-                            // A killed attempt to write the missing keys may have written this key.
-                            isWhole = isWhole && cursor.value.isEqual(to: value)
-                            return
-                        }
-                    }
-                    try cursor.put(value, for: key)
+    /// Writes the keys of the objects that lack them, each followed by its object's number in the sorters. If a key
+    /// leads to another object already, it isn't replaced, and the state still names the objects. O(n log n).
+    func writeUniqueKeys(sortedBy sorters: [KeySorter]) throws {
+        guard let entity = state.unkeyed?.entity else { return }
+        var isWhole = true
+        var count = 0
+        try KeySorter.forEachSorted(of: sorters) { keyAndNumber in
+            if count % Self.keysBetweenLimits == 0 { try limitMemory(to: Self.memoryOfKeyPages) }
+            count += 1
+            let end = keyAndNumber.byteCount - 8
+            let number = UInt64(bigEndian: keyAndNumber.unsafeLoadUnaligned(fromByteOffset: end, as: UInt64.self))
+            let key = keyAndNumber.extracting(first: end)
+            try Self.withUniqueValue(of: RecordKey(entity: entity, number: number), under: key) { value in
+                if try appendUniqueKey(key, value) { return }
+                do { try view.put(value, for: key, in: tables.unique, replacing: false) } catch let error as LMDBError
+                    where error == .keyExists
+                {
+                    // A killed program of an older version may have written this key.
+                    var isSame = false
+                    _ = try view.get(key, in: tables.unique) { isSame = $0.isEqual(to: value) }
+                    isWhole = isWhole && isSame
                 }
             }
         }
-        return held + pages.byteCount
+        if isWhole { endUnkeyed() }
     }
 
     /// Appends a unique key, which fills pages. Returns false if this key, or an earlier one of this transaction, isn't

@@ -1,7 +1,7 @@
 import FetchIndexTestSupport
 import Testing
 
-@testable import FetchIndex
+@testable import FetchIndexRecords
 
 /// The set of key hashes of a first import, compared with Swift's `Set`.
 @Suite struct SeenKeysTests {
