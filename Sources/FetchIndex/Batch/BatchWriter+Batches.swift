@@ -62,7 +62,7 @@ extension BatchWriter {
         areMostUnchanged = try transaction().write(entityNumber, batch, rule, refused: refused) { index, outcome in
             counts.add(outcome)
             try done(index, outcome)
-        }.areMostUnchanged
+        }
     }
 }
 

@@ -6,6 +6,8 @@ internal import FetchIndexModels
 struct BatchInsertion {
     var keys: BatchKeys
     let entity: Int
+    /// The numbers that the batch's records are to get, in ascending order; nil if they get the next ones.
+    private let numbers: [UInt64]?
     /// The part of the batch from which records are being inserted; nil before the first record.
     private var part: (number: Int, part: BatchPart)?
     /// The number of the next object.
@@ -17,19 +19,15 @@ struct BatchInsertion {
     private var rows: Range<Int>?
     private var hasNoted = false
 
-    init(_ keys: BatchKeys, of entity: Int, in writer: StoreWriter) throws {
-        self.keys = keys
-        self.entity = entity
+    init(_ keys: BatchKeys, of entity: Int, as numbers: [UInt64]? = nil, in writer: StoreWriter) throws {
+        (self.keys, self.entity, self.numbers) = (keys, entity, numbers)
         next = try writer.entityState(entity).nextObject
         first = next
     }
 
-    /// Inserts a record, but doesn't write its unique key. Its object number is the next one, or a given one. Throws
-    /// like `requireFree`.
-    mutating func insert(
-        _ row: Int, of batch: borrowing RecordBatch, as number: UInt64? = nil, in writer: StoreWriter
-    ) throws -> RecordKey {
-        if let number, number != next {
+    /// Inserts a record, but doesn't write its unique key. Throws like `requireFree`.
+    mutating func insert(_ row: Int, of batch: borrowing RecordBatch, in writer: StoreWriter) throws -> RecordKey {
+        if let number = numbers?[row], number != next {
             try noteInserted(in: writer)
             try writer.skipNumbers(to: number, of: entity)
             (next, first) = (number, number)
@@ -41,7 +39,7 @@ struct BatchInsertion {
             part = (number, try batch.part(around: row, writer.model.entities[entity]))
         }
         let object = RecordKey(entity: entity, number: next)
-        try writer.append(batch[row], as: object)
+        try writer.put(batch[row], ofNew: object)
         // Join records are inserted in batches only with the records of their turned links.
         if writer.hasSymmetricLinks, !writer.model.entities[entity].isJoin {
             try writer.noteSymmetricLinks(of: object, batch[row])

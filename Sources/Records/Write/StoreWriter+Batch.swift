@@ -5,8 +5,10 @@ extension StoreWriter {
     /// Writes the records of a batch in their order: inserts each, or updates the object with the same unique value, as
     /// the rule says. Calls `done` with the outcome of each record, or `refused` with the error that the record's
     /// values cause; a refused record isn't written. If one of these closures throws, the batch ends; the records
-    /// written so far stay written. If records leave out slots, a rule for updates must have `merge`. If data in the
-    /// store are damaged, the batch may throw before any record is written.
+    /// written so far stay written. If records leave out slots, a rule for updates must have `merge`. Inserted objects
+    /// get the next object numbers, or the given `numbers`, which must ascend; a number that `requireFree` refuses is
+    /// such an error too. If data in the store are damaged, the batch may throw before any record is written. Returns
+    /// whether the store had most records already, in the order of their objects.
     ///
     /// If the entity has at most one constraint, the rule uses no other, and the model has no derived attributes,
     /// `BatchKeys` looks up and writes unique keys in ascending order, so that their pages are read and changed about
@@ -14,10 +16,10 @@ extension StoreWriter {
     /// their objects.
     @discardableResult
     package func write(
-        _ entity: Int, _ batch: borrowing RecordBatch, _ rule: WriteRule,
+        _ entity: Int, _ batch: borrowing RecordBatch, _ rule: WriteRule, as numbers: [UInt64]? = nil,
         refused: (Int, StoreError) throws -> Void = { throw $1 },
         done: (Int, WriteOutcome) throws -> Void
-    ) throws -> BatchTraits {
+    ) throws -> Bool {
         try beginChanges(of: batch.count, byteCount: batch.byteCount)
         let stored = model.entities[entity]
         let isSorted =
@@ -30,7 +32,7 @@ extension StoreWriter {
             unchanged = try UnchangedRows(batch, entity, constraint, in: self)
         }
         let keys = try BatchKeys(batch, entity, isSorted ? stored.uniqueConstraints.first : nil, unchanged, in: self)
-        var insertion = try BatchInsertion(keys, of: entity, in: self)
+        var insertion = try BatchInsertion(keys, of: entity, as: numbers, in: self)
         // The records that were written before an error stay, so their unique keys must be written.
         do {
             for row in 0..<batch.count {
@@ -41,7 +43,7 @@ extension StoreWriter {
                     outcome =
                         try isSorted
                         ? write(row, of: batch, rule, &insertion)
-                        : write(batch[row], of: entity, batch.keptSlots(at: row), rule)
+                        : write(batch[row], of: entity, batch.keptSlots(at: row), rule, as: numbers?[row])
                 } catch let error as StoreError where error.isOfValues {
                     try refused(row, error)
                     continue
@@ -52,29 +54,7 @@ extension StoreWriter {
             throw insertion.end(in: self, after: error)
         }
         try insertion.end(in: self)
-        return BatchTraits(areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count)
-    }
-
-    /// Inserts the records of a batch as new objects with given numbers, which must ascend. Throws `notUnique` or
-    /// `uniqueValueTooLong` for a record's values, and like `requireFree` for its number. O(k log (k + n)).
-    package func insert(_ entity: Int, _ batch: borrowing RecordBatch, as numbers: [UInt64]) throws {
-        try beginChanges(of: batch.count, byteCount: batch.byteCount)
-        let stored = model.entities[entity]
-        guard !hasDerivations && !stored.isAbstract && stored.uniqueConstraints.count <= 1 else {
-            for row in 0..<batch.count { try insert(entity, batch[row], as: numbers[row]) }
-            return
-        }
-        try requireUniqueKeys(of: entity)
-        let constraint = stored.uniqueConstraints.first
-        var insertion = try BatchInsertion(BatchKeys(batch, entity, constraint, nil, in: self), of: entity, in: self)
-        for row in 0..<batch.count {
-            switch insertion.keys.rows[row] {
-            case .new: _ = try insertion.insert(row, of: batch, as: numbers[row], in: self)
-            case .tooLong: throw uniqueValueTooLong(entity, stored.uniqueConstraints[0])
-            default: throw try notUnique(entity, stored.uniqueConstraints[0], batch[row])
-            }
-        }
-        try insertion.end(in: self)
+        return (unchanged?.count ?? 0) * 2 > batch.count
     }
 
     /// Writes a record whose unique key was looked up together with those of the batch's other records.
@@ -113,17 +93,17 @@ extension StoreWriter {
 
     /// Writes a record whose unique keys are looked up only now.
     private func write(
-        _ record: RawSpan, of entity: Int, _ kept: KeptSlots?, _ rule: WriteRule
+        _ record: RawSpan, of entity: Int, _ kept: KeptSlots?, _ rule: WriteRule, as number: UInt64?
     ) throws -> WriteOutcome {
         // A merged record is completed later: this one may lack values that derived values are computed from.
         if rule.merge == nil, let completed = try completed(entity, record) {
-            return try updateOrInsert(completed.span.bytes, of: entity, kept, rule)
+            return try updateOrInsert(completed.span.bytes, of: entity, kept, rule, as: number)
         }
-        return try updateOrInsert(record, of: entity, kept, rule)
+        return try updateOrInsert(record, of: entity, kept, rule, as: number)
     }
 
     private func updateOrInsert(
-        _ record: RawSpan, of entity: Int, _ kept: KeptSlots?, _ rule: WriteRule
+        _ record: RawSpan, of entity: Int, _ kept: KeptSlots?, _ rule: WriteRule, as number: UInt64?
     ) throws -> WriteOutcome {
         try requireUniqueKeys(of: entity)
         for constraint in rule.constraints {
@@ -132,7 +112,7 @@ extension StoreWriter {
             }
         }
         try requireValues(of: kept, entity)
-        return .inserted(try insert(entity, record))
+        return .inserted(try insert(entity, record, as: number))
     }
 
     /// Throws `invalidValue` if a record lacks a required value, so that it can't insert an object.
@@ -161,20 +141,13 @@ extension StoreWriter {
                 try merge.map { try $0(old.span.bytes, record, kept) }
                 ?? keepingReferences(of: old.span.bytes, in: record, object.entity)
         }
-        if let made = merged {
-            merged = try completed(object.entity, made.span.bytes) ?? made
-        } else {
-            merged = try completed(object.entity, record)
-        }
         let key = try constraint.flatMap { constraint in
             try storableUniqueKey(object.entity, constraint, record).map { (constraint, $0) }
         }
-        let isChanged: Bool
-        if let merged {
-            isChanged = try update(object, merged.span.bytes, foundBy: key)
-        } else {
-            isChanged = try update(object, record, foundBy: key)
-        }
+        let isChanged =
+            if let merged { try update(object, merged.span.bytes, foundBy: key) } else {
+                try update(object, record, foundBy: key)
+            }
         return isChanged ? .updated(object) : .unchanged(object)
     }
 

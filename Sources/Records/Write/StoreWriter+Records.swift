@@ -9,39 +9,18 @@ extension StoreWriter {
     /// Inserts an object. Its object number is the next one, or a given one, for example from another store's export.
     /// If a unique value is taken, a reference is invalid, or the given number is one that `requireFree` refuses,
     /// throws before anything is changed. O(log n).
+    ///
+    /// If `mayReturn`, the given number may be one that an object had before, or that was left out: an object of
+    /// another program comes back there. Then also throws `corrupted` if there is an object with this number.
     @discardableResult
-    package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
+    package func insert(
+        _ entity: Int, _ record: RawSpan, as number: UInt64? = nil, mayReturn: Bool = false
+    ) throws -> RecordKey {
         try beginChanges(byteCount: record.byteCount)
-        if let number { try requireFree(number, in: entity) }
         if let completed = try completed(entity, record) {
-            return try insertCompleted(entity, completed.span.bytes, as: number)
+            return try insertCompleted(entity, completed.span.bytes, as: number, mayReturn)
         }
-        return try insertCompleted(entity, record, as: number)
-    }
-
-    /// Inserts an object with a given number that an object had before, or that was left out: an object of another program,
-    /// which comes back there. Throws like `insert`, and `corrupted` if there is an object with this number. O(log n).
-    package func insertReturned(_ object: RecordKey, _ record: RawSpan) throws {
-        try beginChanges(byteCount: record.byteCount)
-        guard try object.number < entityState(object.entity).nextObject else {
-            try insert(object.entity, record, as: object.number)
-            return
-        }
-        let record = try completed(object.entity, record) ?? [UInt8](copying: record)
-        if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
-        let keys = try uniqueKeys(object.entity, record.span.bytes)
-        try checkUnique(keys, of: object.entity, record.span.bytes)
-        if hasLinks { try checkLinks(of: object.entity, record.span.bytes) }
-        try put(record.span.bytes, as: object)
-        try putUniqueKeys(keys, of: object)
-        if hasLinks { try putLinks(of: object, record.span.bytes) }
-        if hasSymmetricLinks { try noteSymmetricLinks(of: object, record.span.bytes) }
-        try noteRecord(object, old: nil, new: record.span.bytes)
-        var entityState = try entityState(object.entity)
-        entityState.count += 1
-        entities[object.entity] = entityState
-        if let first = firstInserted[object.entity], object.number >= first { return }
-        try log.insertReturned(object, in: self)
+        return try insertCompleted(entity, record, as: number, mayReturn)
     }
 
     /// The record with its derived values; nil if it has them already, or if the entity has no derived attributes.
@@ -50,23 +29,37 @@ extension StoreWriter {
         return try model.entities[entity].completed(record)
     }
 
-    /// Inserts a record that has its derived values. A given number must have passed `requireFree`; later objects
-    /// get greater ones.
-    private func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64?) throws -> RecordKey {
+    /// Inserts a record that has its derived values.
+    private func insertCompleted(
+        _ entity: Int, _ record: RawSpan, as number: UInt64?, _ mayReturn: Bool
+    ) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)
         }
+        let next = try entityState(entity).nextObject
+        let object = RecordKey(entity: entity, number: number ?? next)
+        let returns = mayReturn && object.number < next
+        if number != nil && !returns { try requireFree(object.number, in: entity) }
         let keys = try uniqueKeys(entity, record)
         try checkUnique(keys, of: entity, record)
         if hasLinks { try checkLinks(of: entity, record) }
-        if let number { try skipNumbers(to: number, of: entity) }
-        let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
+        // Later objects get greater numbers.
+        if number != nil && !returns { try skipNumbers(to: object.number, of: entity) }
         try putUniqueKeys(keys, of: object)
-        try append(record, as: object)
+        try put(record, ofNew: object, isLast: !returns)
         if hasSymmetricLinks { try noteSymmetricLinks(of: object, record) }
         try noteRecord(object, old: nil, new: record)
-        try noteInserted(object, count: 1)
+        try returns ? noteReturned(object) : noteInserted(object, count: 1)
         return object
+    }
+
+    /// Updates the entity's counters and the log for an inserted object whose number is less than the next one.
+    private func noteReturned(_ object: RecordKey) throws {
+        var entityState = try entityState(object.entity)
+        entityState.count += 1
+        entities[object.entity] = entityState
+        if let first = firstInserted[object.entity], object.number >= first { return }
+        try log.insertReturned(object, in: self)
     }
 
     /// Updates the entity's counters and the log for inserted objects with successive object numbers, beginning at
@@ -81,16 +74,18 @@ extension StoreWriter {
     }
 
     /// Replaces an object's record. If the record has the same bytes already, returns false, and neither writes nor
-    /// logs anything. O(log n).
+    /// logs anything. If the object was found by a unique key, throws `corrupted` if it lacks that. O(log n).
     @discardableResult
-    package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
+    package func update(
+        _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])? = nil
+    ) throws -> Bool {
         if let completed = try completed(object.entity, record) {
-            return try update(object, completed.span.bytes, foundBy: nil)
+            return try replace(object, completed.span.bytes, foundBy: unique)
         }
-        return try update(object, record, foundBy: nil)
+        return try replace(object, record, foundBy: unique)
     }
 
-    func update(
+    private func replace(
         _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
     ) throws -> Bool {
         try beginChanges(byteCount: record.byteCount)
@@ -166,12 +161,13 @@ extension StoreWriter {
         try log.change(kind, object, old.span.bytes, in: self)
     }
 
-    /// Writes the record and the links of a new object. Appends records as long as each new key is the greatest one,
-    /// because appending fills LMDB's pages. Throws if the key exists, instead of replacing its record: damaged
-    /// counters may give a number twice. The caller must include the object in its zone.
-    func append(_ record: RawSpan, as object: RecordKey) throws {
+    /// Writes the record and the links of a new object. If its key is the last one of its entity, appends the record as
+    /// long as each new key is the greatest one of all, because appending fills LMDB's pages. Throws if the key exists,
+    /// instead of replacing its record: damaged counters may give a number twice. The caller must include the object in
+    /// its zone.
+    func put(_ record: RawSpan, ofNew object: RecordKey, isLast: Bool = true) throws {
         if hasLinks { try putLinks(of: object, record) }
-        if canAppend {
+        if isLast && canAppend {
             do {
                 try view.put(record, for: object.rawValue, in: tables.records, appending: true)
                 return
@@ -179,10 +175,6 @@ extension StoreWriter {
                 canAppend = false
             }
         }
-        try put(record, as: object)
-    }
-
-    private func put(_ record: RawSpan, as object: RecordKey) throws {
         do {
             try view.put(record, for: object.rawValue, in: tables.records, replacing: false)
         } catch let error as LMDBError where error == .keyExists {

@@ -46,10 +46,3 @@ package enum WriteOutcome: Equatable, Sendable {
 
     package var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
 }
-
-/// Properties of a written batch that the next batch of an import probably has too.
-package struct BatchTraits {
-    /// Whether the store had most records already, in the order of their objects. If so, sorting the next batch's keys
-    /// beforehand is probably useless.
-    package var areMostUnchanged = false
-}

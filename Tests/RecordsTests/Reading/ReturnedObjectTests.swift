@@ -21,7 +21,7 @@ import Testing
                 let object = RecordKey(entity: 0, number: number)
                 let record = try test.book("\(round) \(step) \(number)")
                 if state[number] == nil {
-                    try writer.insertReturned(object, record.span.bytes)
+                    try writer.insert(object.entity, record.span.bytes, as: object.number, mayReturn: true)
                     state[number] = record
                 } else if Bool.random(using: &generator) {
                     try writer.update(object, record.span.bytes)
@@ -60,7 +60,7 @@ import Testing
         let other = try test.book("b")
         try test.write { try $0.insert(0, record.span.bytes) }
         #expect(throws: StoreError.self) {
-            try test.write { try $0.insertReturned(RecordKey(entity: 0, number: 1), other.span.bytes) }
+            try test.write { try $0.insert(0, other.span.bytes, as: 1, mayReturn: true) }
         }
     }
 }

@@ -218,7 +218,7 @@ import FetchIndexValues
             batch.append(&builder)
         }
         #expect(batch.byteCount == byteCount)
-        try test.write { try $0.insert(0, batch, as: [1, 2, 3, 4, 5]) }
+        try test.write { try $0.write(0, batch, .insert, as: [1, 2, 3, 4, 5]) { _, _ in } }
         let contents = try test.contents()
         for (index, row) in rows.enumerated() {
             let record = try #require(contents[UInt64(index) + 1])

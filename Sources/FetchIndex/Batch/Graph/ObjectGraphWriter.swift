@@ -159,7 +159,7 @@ package final class ObjectGraphWriter {
         try withPublicErrors {
             let table = batch.table
             if table.isNew {
-                try writer.insert(table.entityNumber, batch.records, as: batch.numbers)
+                try writer.write(table.entityNumber, batch.records, .insert, as: batch.numbers) { _, _ in }
                 counts.inserted += batch.count
                 for link in batch.later {
                     let holder = RecordKey(entity: table.entityNumber, number: batch.numbers[link.row])
@@ -207,8 +207,7 @@ package final class ObjectGraphWriter {
         if isSame { return .unchanged(object) }
         robbed.formUnion(try writer.takeUniqueKeys(of: record, for: object))
         if !isThere {
-            try writer.insertReturned(object, record)
-            return .inserted(object)
+            return .inserted(try writer.insert(object.entity, record, as: object.number, mayReturn: true))
         }
         return try writer.update(object, record) ? .updated(object) : .unchanged(object)
     }
