@@ -22,7 +22,19 @@ public typealias FetchOutcome = OrderOutcome<ObjectID>
 
 extension OrderOutcome<RecordKey> {
     /// Returns the outcome with ids instead of keys.
-    func identified(by id: (RecordKey) -> ObjectID) -> FetchOutcome { mapChange { $0.identified(by: id) } }
+    func identified(by id: (RecordKey) -> ObjectID) -> FetchOutcome { with { $0.identified(by: id) } }
 
-    var withoutChange: FetchOutcome { mapChange { _ in nil } }
+    var withoutChange: FetchOutcome { with { _ in nil } }
+
+    /// This outcome with another change, if it has one; `pending` if the function returns nil for the change. Not
+    /// generic, because a generic function of another module makes the metadata of its types in each process.
+    private func with(_ change: (OrderChange<RecordKey>) -> ResultsChange?) -> FetchOutcome {
+        switch self {
+        case .hit: .hit
+        case .caughtUp(let known): change(known).map { .caughtUp($0) } ?? .pending
+        case .pending: .pending
+        case .rebuilt(let reason): .rebuilt(reason)
+        case .computed: .computed
+        }
+    }
 }

@@ -6,7 +6,9 @@ package import FetchIndexRecords
 ///     current    nothing that its order depends on has changed since the commit of its header
 ///     behind     the log has the changes since that commit; their number is given
 ///     unusable   its order must be built from all records, for the reason
-package enum CacheAssessment {
+///
+/// The enum is indirect, because the header is large: each opening copies the assessment several times.
+package indirect enum CacheAssessment {
     case current(CacheHeader)
     case behind(CacheHeader, changes: Int)
     /// The cache must be rebuilt. The header is nil if the cache is missing, or if its header can't be used.

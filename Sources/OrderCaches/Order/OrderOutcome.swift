@@ -1,10 +1,13 @@
 /// How an order was opened. `RowID` names a row, as in ``OrderChange``.
 public enum OrderOutcome<RowID: Hashable & Sendable>: Equatable, Sendable {
+    // The case with a change is indirect: a change is large, and copying a large generic value makes the metadata of
+    // its type in each process.
+
     /// The order in the cache, or in the controller, was current.
     case hit
     /// The rows of the cache or of the controller were behind, or the cache's exact reader hadn't received earlier
     /// changes. The change leads from the former rows to the current ones.
-    case caughtUp(OrderChange<RowID>)
+    indirect case caughtUp(OrderChange<RowID>)
     /// The cache was behind, and its change isn't given, because it wasn't asked for or isn't known yet.
     case pending
     /// The order was built from the records, or its change is unknown because of damage.
@@ -14,17 +17,6 @@ public enum OrderOutcome<RowID: Hashable & Sendable>: Equatable, Sendable {
 
     /// Makes the outcome of catching up a cache: a hit if its order didn't change.
     init(of change: OrderChange<RowID>) { self = change.isEmpty ? .hit : .caughtUp(change) }
-
-    /// This outcome with another change, if it has one; `pending` if the function returns nil for the change.
-    package func mapChange<Other>(_ transform: (OrderChange<RowID>) -> OrderChange<Other>?) -> OrderOutcome<Other> {
-        switch self {
-        case .hit: .hit
-        case .caughtUp(let change): transform(change).map { .caughtUp($0) } ?? .pending
-        case .pending: .pending
-        case .rebuilt(let reason): .rebuilt(reason)
-        case .computed: .computed
-        }
-    }
 }
 
 extension OrderOutcome: CustomStringConvertible {
