@@ -239,8 +239,8 @@ struct TestOpened {
     let outcome: OrderOutcome<RecordKey>
     let snapshot: Snapshot
 
-    init(_ result: (opened: OpenedOrder, snapshot: Snapshot)) {
-        (order, outcome, snapshot) = (result.opened.order, result.opened.outcome, result.snapshot)
+    init(_ reading: CacheReading) {
+        (order, outcome, snapshot) = (reading.opened.order, reading.opened.outcome, reading.snapshot)
     }
 }
 
@@ -250,8 +250,7 @@ extension CacheEngine {
     }
 
     func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> TestOpened {
-        let reading = try rebuild(CacheRequest(name: name, order: request), reason)
-        return TestOpened((reading.opened, reading.snapshot))
+        TestOpened(try rebuild(CacheRequest(name: name, order: request), reason))
     }
 
     /// The defects of a cache in the newest state.
@@ -262,13 +261,5 @@ extension CacheEngine {
         } catch let error as UnusableHeader {
             return error.defects
         }
-    }
-}
-
-extension CacheEngine {
-    /// Opens one cache in a writer's transaction.
-    @discardableResult
-    func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> CacheAttempt<OpenedOrder> {
-        try #require(try open([cache], in: writer, for: purpose)[cache.name])
     }
 }

@@ -112,7 +112,7 @@ extension PersistentContainer {
     private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
         let names = try CacheDirectory.names(in: writer)
         return try writer.model.indexOrders().filter { !names.contains($0.name) }.compactMap { index in
-            do { try cacheEngine.open([index], in: writer, for: .establishing) } catch StoreError.corrupted {
+            do { try cacheEngine.open(index, in: writer, for: .establishing) } catch StoreError.corrupted {
                 return nil
             }
             return "the order of the index \"\(index.name)\" was missing: built"

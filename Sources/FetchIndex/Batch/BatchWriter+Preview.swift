@@ -54,10 +54,11 @@ public struct BatchPreview {
             let model = writer.model
             let request = try definition.compile(in: model)
             let engine = container.cacheEngine
-            let cache = cacheName.map { CacheRequest(name: $0, order: request) }
             let opened =
-                try cache.map { try engine.open($0, in: writer, wantsChange: false) }
-                ?? CacheEngine.compute(request, in: writer)
+                try cacheName.map { name in
+                    try engine.open(CacheRequest(name: name, order: request), in: writer, for: .previewing)
+                        .order(of: request, in: writer)
+                } ?? CacheEngine.compute(request, in: writer)
             let change = try engine.change(of: request.builder, to: opened.order, since: commit, in: writer)
             let order = try FetchedOrder(opened, of: request.builder, writer, in: container, damage: damage)
             return OrderPreview(

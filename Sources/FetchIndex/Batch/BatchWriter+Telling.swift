@@ -34,12 +34,12 @@ extension BatchWriter {
             guard let (ended, cache) = try sealed(bringing: definition, cacheName: cacheName) else { return false }
             let model = ended.model
             let engine = container.cacheEngine
-            if let told { try engine.storeOrDelete(told, in: ended) }
+            if let told { try engine.end(told, in: ended) }
             told = nil
             try engine.keepAll(in: ended)
             let snapshot = try ended.commitAndRead()
             noteCommit()
-            switch try engine.attemptOrCompare(cache, in: snapshot) {
+            switch try engine.attempt(cache, in: snapshot) {
             case .opened(let reading):
                 try body(
                     reading.opened.outcome.identified { container.id(of: $0, in: model) }, reading.opened.start)
@@ -76,7 +76,7 @@ extension BatchWriter {
     private func rebuild(_ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64) throws {
         let writer = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: false)
         // Other writers may have committed after `commit`.
-        try container.cacheEngine.rebuildOrDelete(cache, reason, readUpTo: commit, in: writer)
+        try container.cacheEngine.open(cache, .unusable(reason, nil), in: writer, for: .received(commit))
         try writer.commit()
     }
 }

@@ -258,9 +258,7 @@ public final class BatchWriter {
             guard let (ended, cache) = try sealed(bringing: definition, cacheName: cacheName) else { return nil }
             let start = ContinuousClock.now
             let engine = container.cacheEngine
-            guard let written = try engine.open([cache], in: ended, for: .following)[cacheName] else {
-                preconditionFailure("The opening of the cache has no result.")
-            }
+            let written = try engine.open(cache, in: ended, for: .following)
             try engine.keepAll(in: ended, except: written.opened == nil ? [] : [cacheName])
             try ended.commit()
             noteCommit()

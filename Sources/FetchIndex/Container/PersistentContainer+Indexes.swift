@@ -18,7 +18,7 @@ extension PersistentContainer {
                     throw ContextError.notCacheable(
                         "the request of the cache \"\(name)\" cannot be read here")
                 }
-                try cacheEngine.open([request], in: writer, for: .establishing)
+                try cacheEngine.open(request, in: writer, for: .establishing)
             }
             try writer.commit()
         }

@@ -33,7 +33,7 @@ extension PersistentContainer {
             guard let cache = try cacheRequest(definition, options) else {
                 return try withComputedOrder(definition, options, body)
             }
-            let reading = try cacheEngine.begin(cache, check: { try check($0, options) })
+            let reading = try cacheEngine.open(cache, writing: .atEnd) { try check($0, options) }
             return try withOrder(cache, reading, options, body)
         }
     }

@@ -229,11 +229,8 @@ extension ManagedObjectContext {
             guard let cache = order.cache else { return try order.advance(step) }
             let snapshot = try self.snapshot()
             let next =
-                switch opened[cache.name] {
-                case .opened(let opened): opened
-                case .unusable(let reason): try CacheEngine.compute(cache.order, in: snapshot, .rebuilt(reason))
-                case nil: try container.cacheEngine.open(cache, in: snapshot)
-                }
+                try opened[cache.name]?.order(of: cache.order, in: snapshot)
+                ?? container.cacheEngine.open(cache, in: snapshot, writing: .nothing()).opened
             return try order.advance(step, to: next)
         }
     }

@@ -119,29 +119,21 @@ extension FetchedResultsController {
         _ definition: OrderDefinition, _ request: OrderRequest, _ cache: CacheRequest?, _ assessment: CacheAssessment?
     ) throws -> (LiveOrder, OrderOutcome<RecordKey>) {
         let context = managedObjectContext
-        let opened: OpenedOrder
-        if let cache {
-            let engine = context.container.cacheEngine
-            let snapshot = try context.snapshot()
-            if context.delivery.isUnderWay {
-                opened = try engine.open(cache, assessment, in: snapshot)
-                // During a delivery the order is opened without storing it in the cache.
-                return (try live(request, opened), opened.isStored ? .hit : .computed)
-            } else if needsExactChange {
-                let reading = try engine.begin(cache, assessment, in: snapshot)
-                self.reading = reading
-                opened = reading.opened
-                try context.advanceIfNeeded(to: reading.snapshot)
-            } else {
-                let newest: Snapshot
-                (opened, newest) = try engine.open(cache, assessment, at: snapshot)
-                try context.advanceIfNeeded(to: newest)
-            }
-        } else {
-            let (request, selection) = try context.plan(definition)
-            opened = try CacheEngine.compute(request, in: try context.snapshot(), from: selection)
+        guard let cache else {
+            let (planned, selection) = try context.plan(definition)
+            let computed = try CacheEngine.compute(planned, in: try context.snapshot(), from: selection)
+            return (try live(request, computed), computed.outcome)
         }
-        return (try live(request, opened), opened.outcome)
+        let engine = context.container.cacheEngine
+        if context.delivery.isUnderWay {
+            let opened = try engine.open(cache, assessment, in: context.snapshot(), writing: .nothing()).opened
+            return (try live(request, opened), opened.isStored ? .hit : .computed)
+        }
+        let reading = try engine.open(
+            cache, assessment, in: context.snapshot(), writing: needsExactChange ? .atEnd : .atOnce)
+        if needsExactChange { self.reading = reading }
+        try context.advanceIfNeeded(to: reading.snapshot)
+        return (try live(request, reading.opened), reading.opened.outcome)
     }
 
     /// The key paths in the request's `observedKeyPaths`, resolved for each entity whose objects may be rows.

@@ -38,7 +38,7 @@ extension PersistentContainer {
         try withPublicErrors {
             let requests = try caches.compactMap { try cacheRequest($0.definition, $0.options) }
             precondition(requests.count == caches.count, "Each of the caches to refresh must have a name.")
-            try cacheEngine.open(requests, isForced: isForced) { index, result in
+            try cacheEngine.refresh(requests, isForced: isForced) { index, result in
                 let refreshed = Result {
                     try withPublicErrors {
                         let opened = try result.get()
@@ -98,9 +98,8 @@ extension PersistentContainer {
             guard let cache = try cacheRequest(definition, options) else {
                 return try withOrder(definition, options, body)
             }
-            let snapshot = try store.snapshot()
-            let opened = try cacheEngine.open(cache, in: snapshot, wantsChange: false)
-            return try body(FetchedOrder(opened, of: cache.order.builder, snapshot, in: self))
+            let reading = try cacheEngine.open(cache, writing: .nothing(wantsChange: false))
+            return try body(FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self))
         }
     }
 }

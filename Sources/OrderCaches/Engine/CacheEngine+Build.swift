@@ -17,6 +17,50 @@ extension CacheEngine {
     /// build then blocks other writers.
     private static let maximumAttempts = 3
 
+    /// Rebuilds a cache for a reader. `transaction` is the one in which the cache was found unusable: if another build
+    /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because the other
+    /// build's reader may fail. If `transaction` is nil, doesn't look for such a cache. May build in memory, for
+    /// example because the store is read-only or another build takes too long. `scan` may contain the cache's row keys.
+    /// O(n log n).
+    package func rebuild(
+        _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
+    ) throws -> CacheReading {
+        try CacheDirectory.validate(cache.name)
+        hits?.write()
+        let start = ContinuousClock.now
+        var cache = cache
+        // An exact reader must learn of each rebuild, even if this process is killed before it reports the rebuild.
+        cache.rebuildNote = cache.needsExactChange ? .rebuild : .none
+        var (reason, transaction) = (reason, transaction)
+        while true {
+            let built: Built
+            do { built = try build(cache, reason, since: transaction, from: scan) } catch StoreError.moved
+                where transaction != nil
+            {
+                built = try computeAtNewest(cache.order, .rebuilt(reason))
+            }
+            switch built {
+            case .built(let opened, let snapshot):
+                var reading = CacheReading(cache: cache, opened: opened, snapshot: snapshot)
+                if cache.needsExactChange, let header = opened.place.header {
+                    reading.note = UnreadNote(header, reason)
+                }
+                reading.duration = ContinuousClock.now - start
+                record(rebuild: reading)
+                return reading
+            case .byAnother(let assessment, let snapshot):
+                switch try attempt(cache, assessment, in: snapshot, mayCompare: false, missing: reason) {
+                case .opened(let reading):
+                    noteHit(reading)
+                    return reading
+                // The cache of the other build can't be used, for example because its nodes are damaged. So the next
+                // build doesn't look for a cache of another build.
+                case .unusable(let found): (reason, transaction) = (found, nil)
+                }
+            }
+        }
+    }
+
     /// The result of a build.
     enum Built {
         case built(OpenedOrder, Snapshot)
@@ -41,9 +85,9 @@ extension CacheEngine {
         if let transaction, let other = try builtByAnother(cache, since: transaction) { return other }
         try removeLeftovers(limit: cache.writeTimeout)
         var scan = scan?.takeKeys(of: cache.name)
+        let pieceLength = min(Self.maximumPiece, max(cache.order.builder.memoryBudget / 4, 1 << 16))
         for _ in 0..<Self.maximumAttempts {
-            let pieces = PieceNodeStore(
-                store, pieceLength: Self.pieceLength(cache.order.builder.memoryBudget), limit: cache.writeTimeout)
+            let pieces = PieceNodeStore(store, pieceLength: pieceLength, limit: cache.writeTimeout)
             do {
                 if let built = try buildOnce(cache, reason, build, pieces, scan) { return built }
             } catch {
@@ -58,8 +102,6 @@ extension CacheEngine {
         try Self.requireEntity(of: cache.order, in: writer)
         return try commit(rebuild(cache, reason, in: writer), writer)
     }
-
-    private static func pieceLength(_ memoryBudget: Int) -> Int { min(maximumPiece, max(memoryBudget / 4, 1 << 16)) }
 
     /// The cache, if another build has built it while this build waited; nil if the cache is still unusable.
     private func builtByAnother(_ cache: CacheRequest, since transaction: Int) throws -> Built? {
@@ -134,7 +176,7 @@ extension CacheEngine {
         let plain = CacheRequest(name: cache.name, order: cache.order)
         let assessment = start == writer.commit ? .current(header) : try assess(plain, in: writer)
         if assessment.unusable != nil { return nil }
-        let opened = try open(plain, assessment, in: writer, wantsChange: false)
+        let opened = try placed(plain, assessment, in: writer)
         if let built = opened.place.header { try noteRebuild(built, of: cache, reason, in: writer) }
         let committed = try commit(opened.with(.rebuilt(reason), from: nil), writer)
         if let oldNumber { statistics.transfer(from: oldNumber, to: number) }

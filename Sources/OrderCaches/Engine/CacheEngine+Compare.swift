@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
-package import FetchIndexModels
-package import FetchIndexRecords
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// Catches caches up with changes of a large part of their rows: builds the order anew, and compares it with the old
 /// one row by row.
@@ -39,18 +39,17 @@ extension CacheEngine {
             else { return nil }
             (opened, newest) = (built, state)
         } catch StoreError.writerBusy, StoreError.moved, StoreError.notSaved { return nil }
-        let outcome =
-            try known == nil
-            ? outcome(since: note, of: cache.order, from: old, to: opened.order, in: newest)
-            : outcome(since: note, of: cache.order, to: opened.order, in: newest)
+        // A note that was known before is of an older order than the snapshot's.
+        let outcome = try outcome(
+            since: note, of: cache.order, from: known == nil ? old : nil, to: opened.order, in: newest)
         return CacheReading(
-            cache: cache, opened: opened.with(outcome, from: note.commit), snapshot: newest, next: nil,
+            cache: cache, opened: opened.with(outcome, from: note.commit), snapshot: newest,
             note: try CacheDirectory.unread(of: cache.name, in: newest), hasNewNote: true,
             duration: ContinuousClock.now - start)
     }
 
     /// The change from an order's rows at a commit to the order in a reader's state.
-    private func compare(
+    func compare(
         _ old: ComparedRows, to new: SectionedOrder, _ builder: OrderBuilder, since commit: UInt64,
         in reader: StoreReader
     ) throws -> OrderChange<RecordKey> {
@@ -85,37 +84,5 @@ extension CacheEngine {
         if changes <= alwaysCaughtUp { return false }
         let records = Int(clamping: try reader.count(of: builder.entities))
         return changes > max(rowCount, records) / editedShare
-    }
-
-    /// Opens a cache for a reader in a snapshot's state; returns `unusable` if it must be rebuilt. If the reader is
-    /// exact and many rows changed, the cache is rebuilt in the newest state. `check` gets the outcome before an order is
-    /// stored, and may throw. Costs as much as `begin`.
-    package func attemptOrCompare(
-        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
-        check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
-    ) throws -> CacheAttempt<CacheReading> {
-        let assessment = try assessment ?? assess(cache, in: snapshot)
-        if let reading = try compare(cache, assessment, in: snapshot, check: check) { return .opened(reading) }
-        let attempt = try attempt(cache, assessment, in: snapshot)
-        if case .opened(let reading) = attempt { try check(reading.opened.outcome) }
-        return attempt
-    }
-
-    /// The outcome for an exact reader, by a comparison of an order at the note's commit with a reader's order.
-    private func outcome(
-        since note: UnreadNote, of request: OrderRequest, from old: SectionedOrder, to new: SectionedOrder,
-        in reader: StoreReader
-    ) throws -> OrderOutcome<RecordKey> {
-        do {
-            return OrderOutcome(
-                of: try compare(try ComparedRows(of: old), to: new, request.builder, since: note.commit, in: reader))
-        } catch  where error.isCacheDamage {
-            // The log leads back to the old order, too.
-            return try outcome(since: note, of: request, to: new, in: reader)
-        } catch StoreError.logTooShort {
-            return .rebuilt(.logTooShort)
-        } catch  where error.isDamage {
-            return .rebuilt(.logTooShort)
-        }
     }
 }

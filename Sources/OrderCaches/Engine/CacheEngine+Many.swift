@@ -33,45 +33,35 @@ package final class SharedScan {
 }
 
 extension CacheEngine {
-    /// Opens several caches like `open`, usable ones first. If `isForced`, builds all of them. Caches that must be built
+    /// Opens several caches `atOnce`, usable ones first. If `isForced`, builds all of them. Caches that must be built
     /// share one scan of the records, if possible. Calls `done` with each cache's index, and its order or error.
-    package func open(
+    package func refresh(
         _ caches: [CacheRequest], isForced: Bool = false,
         done: (Int, Result<OpenedOrder, any Error>) throws -> Void
     ) throws {
-        var (unusable, transaction) = ([(index: Int, reason: RebuildReason)](), Int?.none)
+        var unusable: [(index: Int, reason: RebuildReason)] = []
+        var transaction: Int?
         if isForced {
             unusable = caches.indices.map { ($0, .requested) }
         } else {
-            (unusable, transaction) = try openUsable(caches, done: done)
-        }
+            let snapshot = try store.snapshot()
+            transaction = snapshot.transactionNumber
+            for (index, cache) in caches.enumerated() {
+                let assessment = try assess(cache, in: snapshot)
+                if let reason = assessment.unusable {
+                    unusable.append((index, reason))
+                } else {
+                    try done(index, Result { try open(cache, assessment, in: snapshot).opened })
+                }
+            }
+        }  // The snapshot is released before the builds.
         let scan = try sharedScan(of: unusable.map { caches[$0.index] })
         for (index, reason) in unusable {
             let result = Result {
-                var reading = try rebuild(caches[index], reason, since: transaction, from: scan)
-                try storeUnlessBusy(&reading)
-                return reading.opened
+                try place(rebuild(caches[index], reason, since: transaction, from: scan), .atOnce).opened
             }
             try done(index, result)
         }
-    }
-
-    /// Opens the usable ones of several caches. Returns the others with the reasons why they must be built, and the
-    /// transaction in which all were assessed.
-    private func openUsable(
-        _ caches: [CacheRequest], done: (Int, Result<OpenedOrder, any Error>) throws -> Void
-    ) throws -> (unusable: [(index: Int, reason: RebuildReason)], transaction: Int) {
-        let snapshot = try store.snapshot()
-        var unusable: [(index: Int, reason: RebuildReason)] = []
-        for (index, cache) in caches.enumerated() {
-            let assessment = try assess(cache, in: snapshot)
-            if let reason = assessment.unusable {
-                unusable.append((index, reason))
-            } else {
-                try done(index, Result { try open(cache, assessment, at: snapshot).opened })
-            }
-        }
-        return (unusable, snapshot.transactionNumber)
     }
 
     /// A shared scan for the caches that must be built. Nil if fewer than two must be built, if two have the same name,

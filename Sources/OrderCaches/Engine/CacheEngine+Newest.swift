@@ -20,38 +20,18 @@ extension CacheEngine {
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()
         var newest = NewestOrders(snapshot: snapshot)
-        var attempts: [(cache: CacheRequest, attempt: CacheAttempt<CacheReading>)] = []
-        var hasToWrite = false
+        var attempts: [Attempted] = []
         for cache in followed {
             let assessment = try assess(cache, in: snapshot)
-            let attempt = try attempt(cache, assessment, in: snapshot)
+            let attempt = try attempt(cache, assessment, in: snapshot, mayCompare: false)
             newest.assessments[cache.name] = assessment
+            newest.orders[cache.name] = attempt.map(\.opened)
             attempts.append((cache, attempt))
-            switch attempt {
-            case .opened(let reading):
-                newest.orders[cache.name] = .opened(reading.opened)
-                if reading.hasToBeStored || reading.isIdle { hasToWrite = true }
-            case .unusable(let reason):
-                newest.orders[cache.name] = .unusable(reason)
-                if reason.isOfState { hasToWrite = true }
-            }
         }
-        guard hasToWrite, !store.isReadOnly, !store.hasOpenWriter, let writer = try store.tryBeginWrite() else {
-            return newest
-        }
-        let isSameState = writer.commit == snapshot.commit
-        var stored: [String: OpenedOrder] = [:]
-        for (cache, attempt) in attempts {
-            if let order = try store(attempt, of: cache, at: snapshot.commit, in: writer) { stored[cache.name] = order }
-        }
-        try CacheDirectory.trimLog(in: writer)
-        guard isSameState else {
-            try writer.commit()
-            return newest
-        }
-        newest.snapshot = try writer.commitAndRead()
-        for (name, order) in stored {
-            newest.orders[name] = .opened(order.reopened(in: newest.snapshot))
+        guard let stored = try storeUnlessBusy(attempts, of: snapshot) else { return newest }
+        newest.snapshot = stored.snapshot
+        for (name, order) in stored.orders {
+            newest.orders[name] = .opened(order)
             if case .stored(let header) = order.place { newest.assessments[name] = .current(header) }
         }
         return newest
@@ -70,19 +50,61 @@ extension CacheEngine {
         record(opened, of: cache, since: start)
     }
 
-    /// Stores the order of an attempt in its cache. A cache that is damaged or too far behind
-    /// (`RebuildReason.isOfState`) is rebuilt if `commit` is still the newest commit. If damage is found while an order
-    /// is stored or rebuilt, the cache is deleted. Returns nil if no order is stored, for example because the cache was
-    /// replaced meanwhile.
-    private func store(
-        _ attempt: CacheAttempt<CacheReading>, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
-    ) throws -> OpenedOrder? {
-        switch attempt {
-        case .opened(let reading):
-            return try deletingIfDamaged(cache, in: writer) { try store(reading, in: writer) }
-        case .unusable(let reason):
-            guard reason.isOfState, writer.commit == commit else { return nil }
-            return try rebuildOrDelete(cache, reason, readUpTo: commit, in: writer)
+    typealias Attempted = (cache: CacheRequest, attempt: CacheAttempt<CacheReading>)
+
+    /// Stores the orders of attempts in their caches, in one transaction, unless the store is read-only or a writer is
+    /// busy. If the attempts' snapshot is still the newest one, also rebuilds caches that are damaged or too far behind
+    /// (`RebuildReason.isOfState`), and returns the stored orders in a snapshot after the transaction. A cache in which
+    /// damage is found is deleted. An order isn't stored if its cache was replaced meanwhile, for example.
+    func storeUnlessBusy(
+        _ attempts: [Attempted], of snapshot: Snapshot
+    ) throws -> (snapshot: Snapshot, orders: [String: OpenedOrder])? {
+        guard attempts.contains(where: { $0.attempt.hasToBeStored }), !store.isReadOnly, !store.hasOpenWriter,
+            let writer = try store.tryBeginWrite()
+        else { return nil }
+        let isNewest = writer.commit == snapshot.commit
+        var stored: [String: OpenedOrder] = [:]
+        for (cache, attempt) in attempts {
+            switch attempt {
+            case .opened(let reading):
+                stored[cache.name] = try deletingIfDamaged(cache, in: writer) { try store(reading, in: writer) }
+            case .unusable(let reason) where reason.isOfState && isNewest:
+                let rebuilt = try self.attempt(
+                    cache, .unusable(reason, nil), in: writer, for: .received(snapshot.commit))
+                stored[cache.name] = rebuilt.opened
+            case .unusable: break
+            }
+        }
+        try CacheDirectory.trimLog(in: writer)
+        guard isNewest else {
+            try writer.commit()
+            return nil
+        }
+        let newest = try writer.commitAndRead()
+        return (newest, stored.mapValues { $0.reopened(in: newest) })
+    }
+
+    /// Stores a reading's order immediately, unless the store is read-only or a writer is busy. Returns the reading
+    /// with the stored order, unless a newer commit exists.
+    func storedUnlessBusy(_ reading: CacheReading) throws -> CacheReading {
+        let start = ContinuousClock.now
+        var result = reading
+        if let stored = try storeUnlessBusy([(reading.cache, .opened(reading))], of: reading.snapshot),
+            let order = stored.orders[reading.cache.name]
+        {
+            (result.opened, result.snapshot) = (order, stored.snapshot)
+        }
+        result.duration += ContinuousClock.now - start
+        return result
+    }
+}
+
+extension CacheAttempt<CacheReading> {
+    /// Whether storing or rebuilding the order changes the cache or its note.
+    fileprivate var hasToBeStored: Bool {
+        switch self {
+        case .opened(let reading): reading.hasToBeStored || reading.isIdle
+        case .unusable(let reason): reason.isOfState
         }
     }
 }

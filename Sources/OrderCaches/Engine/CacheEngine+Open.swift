@@ -3,6 +3,105 @@ package import FetchIndexModels
 internal import FetchIndexPlatform
 package import FetchIndexRecords
 
+/// What an opening in a snapshot's state writes.
+package enum Writing {
+    /// Nothing. The order of an unusable cache is computed in memory. If the change isn't wanted, an order is also
+    /// computed if this probably costs less than catching up.
+    case nothing(wantsChange: Bool = true)
+    /// The order of a cache that was behind, when the reader is done (`end`). An unusable cache is rebuilt at once, in
+    /// the newest state; so is a cache that is behind by many changes, if its reader is exact (`compare`).
+    case atEnd
+    /// The order of a cache that was behind, at once, unless the store is read-only or another writer is busy. A
+    /// rebuild waits for other writers.
+    case atOnce
+}
+
+extension CacheEngine {
+    /// Opens the order of a cache in a snapshot's state, or in the newest one: as it's stored, or caught up from the
+    /// change log. A rebuilt order is in the newest state. An assessment of the cache in the state can be given.
+    /// `check` gets the outcome before an order is built or stored, and may throw; it isn't called if nothing is
+    /// written.
+    ///
+    /// A hit costs O(log n), and O(log n) more for each commit since the cache's; catching up costs O(k log n) for k
+    /// changes, and a rebuild O(n log n).
+    package func open(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
+        writing: Writing = .atOnce, check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
+    ) throws -> CacheReading {
+        let reason: RebuildReason
+        let transaction: Int
+        do {
+            let snapshot = try snapshot ?? store.snapshot()
+            if case .nothing(let wantsChange) = writing {
+                let attempt = try findUnstored(cache, assessment, in: snapshot, wantsChange: wantsChange)
+                return CacheReading(
+                    cache: cache, opened: try attempt.order(of: cache.order, in: snapshot), snapshot: snapshot)
+            }
+            switch try attempt(cache, assessment, in: snapshot, check: check) {
+            case .opened(let reading):
+                if !reading.hasNewNote { noteHit(reading) }
+                return try place(reading, writing)
+            case .unusable(let found): (reason, transaction) = (found, snapshot.transactionNumber)
+            }
+        }  // The snapshot is released before this build, which may take long.
+        try check(.rebuilt(reason))
+        return try place(rebuild(cache, reason, since: transaction), writing)
+    }
+
+    /// Stores the order of a cache that was behind, and records the catch-up in the statistics, if that is wanted at
+    /// once.
+    func place(_ reading: CacheReading, _ writing: Writing) throws -> CacheReading {
+        guard case .atOnce = writing else { return reading }
+        let placed = reading.opened.isFork ? try storedUnlessBusy(reading) : reading
+        record(placed, isStored: placed.opened.isStored)
+        return placed
+    }
+
+    /// Opens a cache in a snapshot's state like `open`, which writes `atEnd`, but leaves an unusable cache as it is,
+    /// and doesn't count hits. Without `mayCompare`, catches up a cache however far it's behind. `missing` is the reason
+    /// for a rebuild that an exact reader hasn't received, because another build made it while the reader's own build
+    /// waited.
+    package func attempt(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot, mayCompare: Bool = true,
+        missing: RebuildReason? = nil, check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
+    ) throws -> CacheAttempt<CacheReading> {
+        let start = ContinuousClock.now
+        try CacheDirectory.validate(cache.name)
+        if CacheDirectory.isIndex(cache.name) { throw CacheError.invalidName(cache.name) }
+        let assessment = try assessment ?? assess(cache, in: snapshot)
+        if mayCompare, let reading = try compare(cache, assessment, in: snapshot, check: check) {
+            return .opened(reading)
+        }
+        // Writes pending hits first, because a rebuild may change the cache's number.
+        if !assessment.isCurrent { hits?.write() }
+        var reading: CacheReading
+        switch try find(cache, assessment, in: snapshot) {
+        case .opened(let opened): reading = CacheReading(cache: cache, opened: opened, snapshot: snapshot)
+        case .unusable(let reason): return .unusable(reason)
+        }
+        if cache.needsExactChange {
+            do { try addUnread(to: &reading, missing) } catch  where error.isCacheDamage { return .unusable(.damaged) }
+        }
+        reading.duration = ContinuousClock.now - start
+        try check(reading.opened.outcome)
+        return .opened(reading)
+    }
+
+    /// Adds to a reading what its exact reader hasn't received yet, according to the note of the cache.
+    private func addUnread(to reading: inout CacheReading, _ missing: RebuildReason?) throws {
+        let (cache, opened) = (reading.cache, reading.opened)
+        reading.note = try CacheDirectory.unread(of: cache.name, in: reading.snapshot)
+        if let missing {
+            reading.opened = opened.with(.rebuilt(missing), from: opened.start)
+        } else if let note = reading.note {
+            let outcome = try outcome(since: note, of: cache.order, to: opened.order, in: reading.snapshot)
+            reading.opened = opened.with(outcome, from: note.commit)
+        }
+    }
+}
+
+// MARK: Find
+
 extension CacheEngine {
     /// Changes after the commit `start` that the caller already knows, so that they needn't be read from the log.
     package struct KnownChanges {
@@ -15,27 +114,24 @@ extension CacheEngine {
         }
     }
 
-    /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. `next` is the caught-up order to be
-    /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` if the assessment
-    /// says so, if damage is found, or if too many rows depend on changed objects. If `wantsChange` is false, the
-    /// change stays `pending`, and row changes that affect neither key nor summary are left out. O(log n) for a current
-    /// cache; O(k log n) for one that is behind, where k counts the changes and the rows that depend on changed
-    /// objects.
+    /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. The cache isn't changed. Returns
+    /// `unusable` if the assessment says so, if damage is found, or if too many rows depend on changed objects. If
+    /// `wantsChange` is false, the change stays `pending`, and row changes that affect neither key nor summary are left
+    /// out. O(log n) for a current cache; O(k log n) for one that is behind, where k counts the changes and the rows
+    /// that depend on changed objects.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true
-    ) throws -> CacheAttempt<(opened: OpenedOrder, next: CaughtUpOrder?)> {
+    ) throws -> CacheAttempt<OpenedOrder> {
         switch assessment {
         case .current(let header):
             do {
                 let order = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
-                return .opened((OpenedOrder(order, .hit, in: .stored(header), from: header.commit), nil))
+                return .opened(OpenedOrder(order, .hit, in: .stored(header), from: header.commit))
             } catch  where error.isCacheDamage { return .unusable(.damaged) }
         case .behind(let header, _):
             do {
-                let next = try caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
-                let outcome = wantsChange ? OrderOutcome(of: try next.change()) : .pending
-                return .opened((OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next))
+                return .opened(try caughtUp(header, cache, in: reader, known, wantsChange: wantsChange))
             } catch is TooManyDependents {
                 return .unusable(.tooManyChanges)
             } catch  where error.isDamage {
@@ -45,71 +141,52 @@ extension CacheEngine {
         }
     }
 
-    /// Catches the order of a cache up to a reader's state, in a fork over the cache's nodes.
-    func caughtUp(
-        _ header: CacheHeader, _ cache: CacheRequest, in reader: StoreReader, _ known: KnownChanges? = nil,
-        wantsChange: Bool = true
-    ) throws -> CaughtUpOrder {
-        let builder = cache.order.builder
-        let changes = try recordChanges(since: header, of: builder.dependencies, in: reader, known)
-        let limit = cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: reader)
-        let edits = try builder.edits(changes, states(before: changes, builder, in: reader), dependentLimit: limit)
-        return try CaughtUpOrder(of: cache, header, wantsChange ? edits : edits.moved, in: reader)
-    }
-
-    /// The states of records before and after changes that lead to a reader's state; nil if the order doesn't read
-    /// other objects.
-    func states(before changes: [RecordChange], _ builder: OrderBuilder, in reader: StoreReader) -> StateChange? {
-        builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
-    }
-
-    /// The changes since the commit of a cache: those of `known` if they begin at this commit, otherwise those of these
-    /// entities in the log.
-    private func recordChanges(
-        since header: CacheHeader, of entities: [Int], in reader: StoreReader, _ known: KnownChanges?
-    ) throws -> [RecordChange] {
-        if let known, known.start == header.commit { return known.changes }
-        var changes: [RecordChange] = []
-        for entity in entities { try reader.netChanges(of: entity, from: header.commit) { changes.append($0) } }
-        return changes
-    }
-
-    /// The order of a cache in a reader's state. An assessment of the cache in this state can be given. The cache isn't
-    /// changed; if it's unusable, the order is computed in memory. If `wantsChange` is false, the order is also computed
-    /// if this probably costs less than catching up. O(k log n) for k changes; O(n log n) for a computed order.
-    package func open(
-        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in reader: StoreReader, wantsChange: Bool = true
-    ) throws -> OpenedOrder {
+    /// Finds the order of a cache that won't be changed. If `wantsChange` is false, a cache is also `unusable` if
+    /// computing its order probably costs less than catching up.
+    func findUnstored(
+        _ cache: CacheRequest, _ assessment: CacheAssessment?, in reader: StoreReader, wantsChange: Bool
+    ) throws -> CacheAttempt<OpenedOrder> {
         let assessment = try assessment ?? assess(cache, in: reader)
         if !wantsChange, case .behind(let header, let changes) = assessment,
             try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: reader)
         {
-            return try Self.compute(cache.order, in: reader, .rebuilt(.tooManyChanges))
+            return .unusable(.tooManyChanges)
         }
-        switch try find(cache, assessment, in: reader, wantsChange: wantsChange) {
-        case .opened(let (opened, _)): return opened
-        case .unusable(let reason): return try Self.compute(cache.order, in: reader, .rebuilt(reason))
-        }
+        return try find(cache, assessment, in: reader, wantsChange: wantsChange)
     }
 
-    /// Opens the order of a cache in the newest state, or in a snapshot's: as it's stored, or caught up from the change
-    /// log. If the cache is unusable, rebuilds it in the newest state. An assessment of the cache in the state can be
-    /// given.
-    ///
-    /// A hit costs O(log n), and O(log n) more for each commit since the cache's; catching up costs O(k log n) for k
-    /// changes, and a rebuild O(n log n). If the store is read-only, or while another writer is busy, the order is
-    /// caught up in memory and the cache isn't changed. A rebuild that is stored waits for other writers.
-    package func open(
-        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, at snapshot: Snapshot? = nil
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        let start = ContinuousClock.now
-        var reading = try begin(cache, assessment, in: snapshot)
-        try storeUnlessBusy(&reading)
-        // If the cache was rebuilt, that is already in the statistics.
-        if case .caughtUp = reading.opened.outcome {
-            record(reading.opened, of: cache, since: start)
-        }
-        return (reading.opened, reading.snapshot)
+    /// Catches the order of a cache up to a reader's state, in a fork over the cache's nodes. O(k log n) for k changes.
+    func caughtUp(
+        _ header: CacheHeader, _ cache: CacheRequest, in reader: StoreReader, _ known: KnownChanges? = nil,
+        wantsChange: Bool = true
+    ) throws -> OpenedOrder {
+        let builder = cache.order.builder
+        let changes =
+            if let known, known.start == header.commit { known.changes } else {
+                try netChanges(of: builder.dependencies, from: header.commit, to: reader.commit, in: reader)
+            }
+        let states =
+            builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
+        let limit = cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: reader)
+        var edits = try builder.edits(changes, states, dependentLimit: limit)
+        if !wantsChange { edits = edits.moved }
+        let stored = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
+        var fork = ForkedOrder(over: stored)
+        let places = try fork.update(edits)
+        let outcome =
+            wantsChange
+            ? OrderOutcome(of: try OrderDiff.change(from: stored, to: fork.order, edits.rows, places)) : .pending
+        return OpenedOrder(
+            fork.order, outcome, in: .fork(header, edited: edits.isEmpty ? nil : fork), from: header.commit)
+    }
+
+    /// The net changes of several entities between two commits, from the log.
+    func netChanges(
+        of entities: [Int], from start: UInt64, to end: UInt64, in reader: StoreReader
+    ) throws -> [RecordChange] {
+        var changes: [RecordChange] = []
+        for entity in entities { try reader.netChanges(of: entity, from: start, to: end) { changes.append($0) } }
+        return changes
     }
 
     /// Computes an order in memory. O(n log n). If only the first rows of an order without sections and aggregates are
@@ -126,27 +203,5 @@ extension CacheEngine {
             return OpenedOrder(order, outcome, in: .memory(nodes), memberCount: memberCount)
         }
         return OpenedOrder(try request.builder.build(from: reader, selection, in: nodes), outcome, in: .memory(nodes))
-    }
-}
-
-/// An order of a cache with later changes applied in a fork, before it's stored in the cache.
-struct CaughtUpOrder {
-    let edits: OrderEdits
-    let fork: ForkedOrder
-    private let base: SectionedOrder
-    private let places: ChangedPlaces
-
-    /// Applies edits in a fork over the nodes of a cache. O(k log n) for k edits.
-    init(of cache: CacheRequest, _ header: CacheHeader, _ edits: OrderEdits, in reader: StoreReader) throws {
-        self.edits = edits
-        base = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
-        var fork = ForkedOrder(over: base)
-        places = try fork.update(edits)
-        self.fork = fork
-    }
-
-    /// Computes the change that the edits make in the order. O(k log n) for k changes.
-    func change() throws -> OrderChange<RecordKey> {
-        try OrderDiff.change(from: base, to: fork.order, edits.rows, places)
     }
 }

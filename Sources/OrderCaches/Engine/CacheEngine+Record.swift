@@ -11,27 +11,17 @@ extension CacheEngine {
         guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
         let time = currentTime()
         if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
-        // If raising the commit fails, the log is only trimmed later, so the error doesn't affect the hit.
-        if reading.isIdle { try? raiseCommit(of: reading) }
+        // Storing the order again raises the cache's commit. If that fails, the log is only trimmed later, so the error
+        // doesn't affect the hit.
+        if reading.isIdle { _ = try? storedUnlessBusy(reading) }
     }
 
-    /// Sets a current cache's commit to that of the reading's state, unless the store can't be written, another writer
-    /// is busy, or the cache was changed meanwhile.
-    private func raiseCommit(of reading: CacheReading) throws {
-        guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
-            return
-        }
-        try CacheDirectory.trimLog(in: writer)
-        try writer.commit()
-    }
-
-    /// Records a catch-up or a rebuild in the statistics. If the order is in memory, records it for the cache that has
-    /// the name in the snapshot, if any.
-    func record(
-        _ opened: OpenedOrder, in snapshot: Snapshot, of cache: CacheRequest, since start: ContinuousClock.Instant
-    ) {
-        let header = opened.place.header ?? ((try? CacheDirectory.header(cache.name, in: snapshot)) ?? nil)
-        record(opened, of: cache, header, ContinuousClock.now - start, isStored: opened.isStored)
+    /// Records a rebuild in the statistics. If the order is in memory, records it for the cache that has the name in
+    /// the reading's snapshot, if any.
+    func record(rebuild reading: CacheReading) {
+        let (opened, name) = (reading.opened, reading.cache.name)
+        let header = opened.place.header ?? ((try? CacheDirectory.header(name, in: reading.snapshot)) ?? nil)
+        record(opened, of: reading.cache, header, reading.duration, isStored: opened.isStored)
     }
 
     /// Records a catch-up or a rebuild in the statistics, unless the order is in memory.

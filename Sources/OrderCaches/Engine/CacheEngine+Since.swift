@@ -70,10 +70,7 @@ extension CacheEngine {
     private func undone(
         _ builder: OrderBuilder, _ new: PastOrder, to commit: UInt64, in reader: StoreReader
     ) throws -> (old: PastOrder, changes: [RecordChange], states: StateChange?) {
-        var changes: [RecordChange] = []
-        for entity in builder.dependencies {
-            try reader.netChanges(of: entity, from: commit, to: new.commit) { changes.append($0) }
-        }
+        let changes = try netChanges(of: builder.dependencies, from: commit, to: new.commit, in: reader)
         let state = ChangedState(before: changes, new.state)
         let states = builder.readsRelated ? StateChange(from: state, to: new.state) : nil
         var fork = ForkedOrder(over: new.order)
@@ -83,13 +80,21 @@ extension CacheEngine {
     }
 
     /// The outcome that an exact reader hasn't received, according to the note of its cache: a rebuild, a change, or a
-    /// hit if nothing changed. Throws if the cache is damaged.
+    /// hit if nothing changed. `old` is the order at the note's commit, if it's known. Throws if the cache is damaged.
     func outcome(
-        since note: UnreadNote, of request: OrderRequest, to order: SectionedOrder, in reader: StoreReader
+        since note: UnreadNote, of request: OrderRequest, from old: SectionedOrder? = nil, to new: SectionedOrder,
+        in reader: StoreReader
     ) throws -> OrderOutcome<RecordKey> {
         if let reason = note.reason { return .rebuilt(reason) }
         do {
-            return OrderOutcome(of: try change(of: request.builder, to: order, since: note.commit, in: reader))
+            if let old {
+                do {
+                    let rows = try ComparedRows(of: old)
+                    return OrderOutcome(
+                        of: try compare(rows, to: new, request.builder, since: note.commit, in: reader))
+                } catch  where error.isCacheDamage {}  // The log leads back to the old order, too.
+            }
+            return OrderOutcome(of: try change(of: request.builder, to: new, since: note.commit, in: reader))
         } catch StoreError.logTooShort {
             return .rebuilt(.logTooShort)
         } catch  where error.isDamage && !error.isCacheDamage {

@@ -50,8 +50,8 @@ extension CacheEngine {
         case .current: return try stored.compare(withRowsOf: request.builder, from: reader)
         case .behind:
             do {
-                let current = try caughtUp(header, cache, in: reader)
-                return try current.fork.order.compare(withRowsOf: request.builder, from: reader)
+                let current = try caughtUp(header, cache, in: reader, wantsChange: false)
+                return try current.order.compare(withRowsOf: request.builder, from: reader)
             } catch  where error.isCacheDamage {
                 return ["it cannot be caught up with the newest records: \(error)"]
             }

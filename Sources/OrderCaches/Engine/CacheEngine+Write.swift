@@ -6,10 +6,16 @@ package import FetchIndexRecords
 extension CacheEngine {
     /// The purpose for which a writer opens caches.
     package enum Purpose {
+        /// The caches aren't changed, because the transaction won't be committed. A cache also counts as unusable if
+        /// computing its order probably costs less than catching up.
+        case previewing
         /// The caches are those of live orders, which need the changes. A cache is rebuilt only if it's damaged or too
         /// far behind (`RebuildReason.isOfState`). A missing cache isn't created, and a cache that is unusable for
         /// another reason isn't changed.
         case following
+        /// Like `following`, but the caches' readers have received the state of this commit, which may be older than
+        /// the writer's.
+        case received(UInt64)
         /// The caches are maintained, and are to be current in every state. An index is also built if it's missing, or
         /// was built for another request or model; other maintained caches aren't.
         case keeping
@@ -19,7 +25,8 @@ extension CacheEngine {
         /// Whether the cache stays as it is, instead of being rebuilt, if it's unusable for this reason.
         func leaves(_ cache: CacheRequest, _ reason: RebuildReason) -> Bool {
             switch self {
-            case .following: !reason.isOfState
+            case .previewing: true
+            case .following, .received: !reason.isOfState
             case .keeping:
                 !reason.isOfState && reason != .formatChanged && !CacheDirectory.isIndex(cache.name)
             case .establishing: false
@@ -38,18 +45,51 @@ extension CacheEngine {
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil
     ) throws -> [String: CacheAttempt<OpenedOrder>] {
-        var written: [String: CacheAttempt<OpenedOrder>] = [:]
-        for cache in caches { written[cache.name] = try openUntrimmed(cache, in: writer, for: purpose, known) }
+        var opened: [String: CacheAttempt<OpenedOrder>] = [:]
+        for cache in caches { opened[cache.name] = try attempt(cache, in: writer, for: purpose, known) }
         if !caches.isEmpty { try CacheDirectory.trimLog(in: writer) }
-        return written
+        return opened
     }
 
-    private func openUntrimmed(
-        _ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose, _ known: KnownChanges?
+    /// Opens a cache like `open` for several. An assessment of the cache in the writer's state can be given.
+    @discardableResult
+    package func open(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in writer: StoreWriter, for purpose: Purpose
     ) throws -> CacheAttempt<OpenedOrder> {
-        let assessment = try assess(cache, in: writer)
+        let opened = try attempt(cache, assessment, in: writer, for: purpose)
+        // A preview still reads the log.
+        if case .previewing = purpose { return opened }
+        try CacheDirectory.trimLog(in: writer)
+        return opened
+    }
+
+    /// Opens a cache for a purpose. Doesn't trim the log.
+    func attempt(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in writer: StoreWriter, for purpose: Purpose,
+        _ known: KnownChanges? = nil
+    ) throws -> CacheAttempt<OpenedOrder> {
+        let assessment = try assessment ?? assess(cache, in: writer)
         if let reason = assessment.unusable, purpose.leaves(cache, reason) { return .unusable(reason) }
+        switch purpose {
+        case .previewing: return try findUnstored(cache, assessment, in: writer, wantsChange: false)
+        case .establishing: return .opened(try placed(cache, assessment, in: writer))
+        case .following, .received, .keeping:
+            let opened = try deletingIfDamaged(cache, in: writer) {
+                try placed(cache, assessment, in: writer, for: purpose, known)
+            }
+            return opened.map { .opened($0) } ?? .unusable(.damaged)
+        }
+    }
+
+    /// Opens an assessed cache, and stores or rebuilds its order. If this throws, only some of the cache's nodes may
+    /// have been changed: the caller must delete the cache or abort the writer.
+    func placed(
+        _ cache: CacheRequest, _ assessment: CacheAssessment, in writer: StoreWriter,
+        for purpose: Purpose = .establishing, _ known: KnownChanges? = nil
+    ) throws -> OpenedOrder {
         var cache = cache
+        var wantsChange = false
+        if case .following = purpose { wantsChange = true }
         if case .keeping = purpose {
             // A maintained cache catches up without its exact reader, so the state that the reader has received is
             // noted first.
@@ -58,12 +98,15 @@ extension CacheEngine {
             // noted as unread.
             cache.rebuildNote = .rebuild
         }
-        let isFollowed = if case .following = purpose { true } else { false }
-        func opened() throws -> OpenedOrder {
-            try open(cache, assessment, in: writer, known: known, wantsChange: isFollowed)
+        let opened: OpenedOrder
+        switch try find(cache, assessment, in: writer, known: known, wantsChange: wantsChange) {
+        case .opened(let found): opened = try store(found, in: writer, at: writer.commit)
+        case .unusable(let reason): opened = try rebuild(cache, reason, in: writer)
         }
-        if case .establishing = purpose { return .opened(try opened()) }
-        return try deletingIfDamaged(cache, in: writer, opened).map { .opened($0) } ?? .unusable(.damaged)
+        if case .received(let commit) = purpose, cache.needsExactChange {
+            try CacheDirectory.setRead(upTo: commit, cache.name, in: writer)
+        }
+        return opened
     }
 
     /// Runs the body, which stores or rebuilds a cache. If damage is found, deletes the cache, so that records can be
@@ -77,33 +120,21 @@ extension CacheEngine {
         }
     }
 
-    /// Opens an assessed cache and stores its order. If this throws, only some of the cache's nodes may have been
-    /// changed: the caller must delete the cache or abort the writer.
-    func open(
-        _ cache: CacheRequest, _ assessment: CacheAssessment, in writer: StoreWriter, known: KnownChanges? = nil,
-        wantsChange: Bool
-    ) throws -> OpenedOrder {
-        switch try find(cache, assessment, in: writer, known: known, wantsChange: wantsChange) {
-        case .opened(let (opened, next)):
-            guard let header = assessment.header else { return opened }
-            return try store(opened, next, over: header, in: writer, at: writer.commit)
-        case .unusable(let reason): return try rebuild(cache, reason, in: writer)
-        }
-    }
-
     /// Stores an opened order in its cache, as of a commit. If the order has no edits, only raises the cache's commit,
-    /// so that the cache no longer needs the log before it.
+    /// so that the cache no longer needs the log before it. `newest` is the cache's header, if its commit was raised
+    /// since the order was opened.
     func store(
-        _ opened: OpenedOrder, _ next: CaughtUpOrder?, over old: CacheHeader, in writer: StoreWriter, at commit: UInt64
+        _ opened: OpenedOrder, over newest: CacheHeader? = nil, in writer: StoreWriter, at commit: UInt64
     ) throws -> OpenedOrder {
+        guard let old = newest ?? opened.place.header else { return opened }
         var header = old
-        if let next, !next.edits.isEmpty {
-            let order = try next.fork.publish(to: LMDBNodeStore(old, writingIn: writer))
+        if case .fork(_, let edited?) = opened.place {
+            let order = try edited.publish(to: LMDBNodeStore(old, writingIn: writer))
             header.take(order, commit: commit, time: currentTime())
             header.catchUps &+= 1
         }
         header.commit = commit
-        if next != nil || commit != old.commit { try CacheDirectory.put(header, in: writer) }
+        if opened.isFork || commit != old.commit { try CacheDirectory.put(header, in: writer) }
         return opened.stored(header, in: writer)
     }
 
@@ -146,21 +177,5 @@ extension CacheEngine {
             return
         }
         try CacheDirectory.setUnread(note, cache.name, in: writer)
-    }
-
-    /// Rebuilds a cache in a writer's transaction. If records are damaged, deletes the cache, so that other records can
-    /// be saved. `commit` is the commit whose state the cache's exact reader has received; it may be older than the
-    /// writer's. Returns nil if the cache was deleted. O(n log n).
-    @discardableResult
-    package func rebuildOrDelete(
-        _ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64, in writer: StoreWriter
-    ) throws -> OpenedOrder? {
-        let rebuilt = try deletingIfDamaged(cache, in: writer) {
-            let rebuilt = try rebuild(cache, reason, in: writer)
-            if cache.needsExactChange { try CacheDirectory.setRead(upTo: commit, cache.name, in: writer) }
-            return rebuilt
-        }
-        try CacheDirectory.trimLog(in: writer)
-        return rebuilt
     }
 }

@@ -3,19 +3,25 @@ package import FetchIndexRecords
 /// Decides whether a cache is usable, and opens its order in a state of the store.
 ///
 ///     assess   header, fingerprint, commit, log  ->  current | behind | unusable (reason)
-///     find     current    the order as it is stored
+///     find     current    the order as it's stored
 ///              behind     the changes since the cache's commit, replayed in a fork
 ///              unusable   no order: it must be built from all records
+///     place    in memory, or in the cache
 ///
-/// The functions differ in where they store the order:
+/// The state in which a cache is opened is a snapshot's or a writer's. A value says where the order goes:
 ///
-///     open(in: reader)      nowhere: an unusable cache's order is computed in memory
-///     open                  into the cache; a catch-up isn't stored while another writer is busy
-///     begin ... end         into the cache, when its reader is done
-///     openNewest            into the caches of live orders, in one transaction
-///     open(in: writer)      into the caches, in a writer's transaction
+///                                   a fork                   the order of an unusable cache
+///     in a snapshot   nothing       stays in memory          computed in memory
+///     (Writing)       atEnd         stored by `end`          built in pieces (`rebuild`)
+///                     atOnce        stored, unless busy      built in pieces (`rebuild`)
+///     in a writer     previewing    stays in memory          none: the cache stays as it is
+///     (Purpose)       following     stored                   built in the transaction, for some reasons
+///                     received      stored                   built in the transaction, for some reasons
+///                     keeping       stored                   built in the transaction, for some reasons
+///                     establishing  stored                   built in the transaction
 ///
-/// An unusable cache can be built in pieces (`build`) or in a writer's transaction (`rebuild`).
+/// `attempt` opens a cache `atEnd`, but leaves an unusable cache as it is. `openNewest` attempts to open the caches of
+/// live orders, and places them in one transaction. `refresh` opens many caches `atOnce`.
 package struct CacheEngine {
     package let store: Store
 

@@ -4,17 +4,19 @@ package import FetchIndexRecords
 
 /// The order of a request in one state of the store, with the way it was opened and the place of its nodes.
 package struct OpenedOrder {
+    /// Two cases are indirect, because headers are large.
     package enum Place {
         /// The nodes are in the cache.
-        case stored(CacheHeader)
-        /// The nodes are in a fork over the cache, which is behind.
-        case fork(CacheHeader)
+        indirect case stored(CacheHeader)
+        /// The nodes are in a fork over the cache, which is behind. The fork is nil if no later change affects the
+        /// order.
+        indirect case fork(CacheHeader, edited: ForkedOrder?)
         case memory(MemoryNodeStore)
 
         /// The header of the cache; nil if the order is in memory.
         package var header: CacheHeader? {
             switch self {
-            case .stored(let header), .fork(let header): header
+            case .stored(let header), .fork(let header, _): header
             case .memory: nil
             }
         }
@@ -47,6 +49,9 @@ package struct OpenedOrder {
     /// Whether the order's nodes are in its cache, so that other readers of the same state can use them.
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
+    /// Whether the order was caught up and isn't stored in its cache.
+    var isFork: Bool { if case .fork = place { true } else { false } }
+
     /// The change since the commit `start`; nil if the order was built, or if the change isn't known.
     var change: OrderChange<RecordKey>? {
         switch outcome {
@@ -69,8 +74,6 @@ package struct OpenedOrder {
         guard case .stored(let header) = place else { return self }
         return stored(header, in: snapshot)
     }
-
-    func with(_ outcome: OrderOutcome<RecordKey>) -> OpenedOrder { with(outcome, from: start) }
 
     func with(_ outcome: OrderOutcome<RecordKey>, from start: UInt64?) -> OpenedOrder {
         OpenedOrder(order, outcome, in: place, from: start)
@@ -134,6 +137,16 @@ package enum CacheAttempt<Opened> {
         switch self {
         case .opened(let opened): .opened(transform(opened))
         case .unusable(let reason): .unusable(reason)
+        }
+    }
+}
+
+extension CacheAttempt<OpenedOrder> {
+    /// The opened order; that of an unusable cache is computed in memory, O(n log n).
+    package func order(of request: OrderRequest, in reader: StoreReader) throws -> OpenedOrder {
+        switch self {
+        case .opened(let opened): opened
+        case .unusable(let reason): try CacheEngine.compute(request, in: reader, .rebuilt(reason))
         }
     }
 }

@@ -161,7 +161,7 @@ import Testing
         try writer.commit()
         for (index, definition) in Self.definitions.enumerated() {
             let cache = try #require(try container.cacheRequest(definition, options(index)))
-            let reading = try container.cacheEngine.begin(cache, in: snapshot)
+            let reading = try container.cacheEngine.open(cache, in: snapshot, writing: .atEnd)
             guard case .caughtUp(let change) = reading.opened.outcome else {
                 Issue.record("order \(index): \(reading.opened.outcome)")
                 continue

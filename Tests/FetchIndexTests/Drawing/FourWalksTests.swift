@@ -5,7 +5,7 @@ import Testing
 /// The stops of the four walks through the source, which ReadingTheSource.md lists, are where it says.
 @Suite struct FourWalksTests {
     private struct Stop {
-        /// The type and its function, such as `StoreWriter.update` or `CacheEngine.open(_:_:at:)`.
+        /// The type and its function, such as `StoreWriter.update` or `CacheEngine.open(_:_:in:writing:)`.
         let symbol: String
         /// The path of the file in Sources.
         let file: String

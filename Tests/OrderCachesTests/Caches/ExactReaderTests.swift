@@ -60,7 +60,7 @@ import Testing
             case .trimLog: try test.write { try $0.trimLog(through: $0.state.commit) }
             case .damageHeader: if step % 3 == 0 { try damageHeader() }
             case .read, .readAndFail:
-                let reading = try caches.begin(cache)
+                let reading = try caches.open(cache, writing: .atEnd)
                 let now = try objects(order)
                 #expect(try reading.opened.order.objects() == now, "\(comment)")
                 var next = now
@@ -80,7 +80,7 @@ import Testing
                 } else {
                     try caches.end(reading)
                     received = next
-                    #expect(try caches.begin(cache).opened.outcome == .hit, "\(comment): told twice")
+                    #expect(try caches.open(cache, writing: .atEnd).opened.outcome == .hit, "\(comment): told twice")
                 }
             }
         }

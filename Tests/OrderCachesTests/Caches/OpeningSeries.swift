@@ -208,7 +208,7 @@ final class OpeningSeries {
         case .open: return (try assessed(test.store.snapshot()), try caches.open(cache).opened, nil)
         case .inSnapshot:
             let snapshot = try test.store.snapshot()
-            return (try assessed(snapshot), try caches.open(cache, in: snapshot), nil)
+            return (try assessed(snapshot), try caches.open(cache, in: snapshot, writing: .nothing()).opened, nil)
         case .inReadOnlyStore:
             var options = Store.Options()
             options.isReadOnly = true
