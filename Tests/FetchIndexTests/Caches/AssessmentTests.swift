@@ -5,14 +5,17 @@
 
     @testable import FetchIndexOrderCaches
 
-    /// If nobody else commits meanwhile, an opening or a merge assesses once whether a cache is current, behind or
-    /// unusable, and a save assesses it once in each state of the store that the save uses.
+    /// If nobody else commits meanwhile, each opening of a cache and each merge assesses once whether the cache is
+    /// current, behind or unusable, and a save assesses it once in each state of the store that the save uses.
     @Suite struct AssessmentTests {
         private enum State: CaseIterable {
             case current
             case behind
             case deleted
             case deletedAndBehind
+            case withShortLog
+
+            var hasNewRow: Bool { [.behind, .deletedAndBehind, .withShortLog].contains(self) }
         }
 
         private let store: LiveStore
@@ -55,21 +58,35 @@
             case .deletedAndBehind:
                 try store.container.deleteCache(named: "c")
                 try insert(1)
+            case .withShortLog:
+                try insert(1)
+                let context = store.container.newContext()
+                try context.deleteHistory(before: context.commit + 1)
             }
         }
 
-        /// Brings the cache into a state and opens it. Expects one assessment, and the outcome for this state.
-        private func expectOne(_ state: State, _ open: () throws -> FetchOutcome) throws {
+        private var assessmentCount: Int { store.container.cacheEngine.hits?.assessmentCount ?? 0 }
+
+        /// Brings the cache into a state and opens it. Expects one assessment, and the outcome for this state. If
+        /// `inserts`, the opening follows an insertion in the same transaction.
+        private func expectOne(_ state: State, inserts: Bool = false, _ open: () throws -> FetchOutcome?) throws {
             try bringCache(to: state)
-            let count = store.container.cacheEngine.hits?.assessmentCount ?? 0
-            let outcome = try open()
-            #expect(store.container.cacheEngine.hits?.assessmentCount == count + 1, "\(outcome)")
-            switch (state, outcome) {
-            case (.current, .hit), (.behind, .caughtUp), (.deleted, .rebuilt(.first)),
-                (.deletedAndBehind, .rebuilt(.first)):
+            let count = assessmentCount
+            let outcome = try #require(try open())
+            #expect(assessmentCount == count + 1, "\(outcome)")
+            switch (inserts && state == .current ? .behind : state, outcome) {
+            case (.current, .hit), (.behind, .caughtUp), (.behind, .pending), (.deleted, .rebuilt(.first)),
+                (.deletedAndBehind, .rebuilt(.first)), (.withShortLog, .rebuilt(.logTooShort)):
                 break
             default: Issue.record("\(state): \(outcome)")
             }
+        }
+
+        /// Inserts a row in a transaction, which the body ends.
+        private func inserting(_ end: (BatchWriter) throws -> FetchOutcome?) throws -> FetchOutcome? {
+            let writer = try BatchWriter(store.container, entity: "Book")
+            try writer.insert([.string("new"), .string("P1"), .integer(7)])
+            return try end(writer)
         }
 
         @Test(arguments: State.allCases, [false, true]) private func openingAnOrderAssessesItsCacheOnce(
@@ -89,8 +106,17 @@
         {
             let controller = try controller(in: store.container.newContext())
             try controller.performFetch()
-            try expectOne(state) { try controller.performFetch() }
-            #expect(controller.fetchedObjects?.count == (state == .behind || state == .deletedAndBehind ? 4 : 3))
+            if state == .withShortLog {
+                // The merge has rebuilt the cache, and knows the change of the rows.
+                try bringCache(to: state)
+                let count = assessmentCount
+                let outcome = try controller.performFetch()
+                if case .caughtUp = outcome {} else { Issue.record("\(outcome)") }
+                #expect(assessmentCount == count + 1)
+            } else {
+                try expectOne(state) { try controller.performFetch() }
+            }
+            #expect(controller.fetchedObjects?.count == (state.hasNewRow ? 4 : 3))
         }
 
         @Test(arguments: State.allCases) private func aMergeAssessesTheCacheOfAControllerOnce(state: State) throws {
@@ -98,10 +124,10 @@
             let controller = try controller(in: context)
             try controller.performFetch()
             try bringCache(to: state)
-            let count = store.container.cacheEngine.hits?.assessmentCount ?? 0
+            let count = assessmentCount
             try context.mergeChanges()
-            #expect(store.container.cacheEngine.hits?.assessmentCount == count + 1)
-            #expect(controller.fetchedObjects?.count == (state == .behind || state == .deletedAndBehind ? 4 : 3))
+            #expect(assessmentCount == count + 1)
+            #expect(controller.fetchedObjects?.count == (state.hasNewRow ? 4 : 3))
         }
 
         @Test(arguments: [State.current, .deleted], [1, 100])
@@ -116,10 +142,65 @@
                 book.price += 1000
             }
             context.processPendingChanges()
-            let count = store.container.cacheEngine.hits?.assessmentCount ?? 0
+            let count = assessmentCount
             try context.save()
-            #expect(store.container.cacheEngine.hits?.assessmentCount == count + 1)
+            #expect(assessmentCount == count + 1)
             #expect(controller.fetchedObjects?.count == 103)
+        }
+
+        @Test(arguments: State.allCases) private func refreshingACacheAssessesItOnce(state: State) throws {
+            try expectOne(state) {
+                var outcome: FetchOutcome?
+                try store.container.refreshCaches([(definition, .init(cacheName: "c"))]) { _, result in
+                    outcome = try result.get().outcome
+                }
+                return outcome
+            }
+        }
+
+        @Test(arguments: State.allCases) private func anOpeningThatWritesNothingAssessesTheCacheOnce(
+            state: State
+        ) throws {
+            try expectOne(state) {
+                try store.container.withUnchangedOrder(definition, .init(cacheName: "c")) { $0.outcome }
+            }
+        }
+
+        @Test(arguments: State.allCases) private func aPreviewAssessesTheCacheOnce(state: State) throws {
+            try expectOne(state, inserts: true) {
+                try inserting { writer in
+                    try writer.preview { try $0.order(definition, cacheName: "c").order.outcome }
+                }
+            }
+        }
+
+        @Test(arguments: State.allCases) private func aCommitThatBringsTheCacheAssessesItOnce(state: State) throws {
+            try expectOne(state, inserts: true) {
+                try inserting { try $0.commit(bringing: definition, cacheName: "c") }
+            }
+        }
+
+        @Test(arguments: State.allCases) private func aCommitThatTellsTheChangeAssessesTheCacheOnce(
+            state: State
+        ) throws {
+            try expectOne(state, inserts: true) {
+                try inserting { writer in
+                    var outcome: FetchOutcome?
+                    try writer.commit(bringing: definition, cacheName: "c", telling: { outcome = $0 })
+                    return outcome
+                }
+            }
+        }
+
+        @Test(arguments: [State.current, .behind, .withShortLog])
+        private func aWriterAssessesAMaintainedCacheOnce(state: State) throws {
+            try bringCache(to: state)
+            for change in [{ try store.container.setMaintained(true, cacheNamed: "c") }, { try insert(1) }] {
+                let count = assessmentCount
+                try change()
+                #expect(assessmentCount == count + 1)
+            }
+            #expect(try open() == .hit)
         }
     }
 #endif
