@@ -105,9 +105,10 @@ extension StorePoint {
 
 extension PersistentContainer {
     /// Opens an order, and calls the body with it and with its exact change since a point, also if others have read
-    /// changes of it. The order is in the newest state or, as the change, ends at an earlier point. Neither the cache nor
-    /// a bookmark is changed: a cache that is behind is caught up in memory, and without a usable cache the order is
-    /// computed in memory. A body that has made the change durable may move its bookmark.
+    /// changes of it. The order is in the newest state or, as the change, ends at an earlier point. No bookmark is
+    /// changed, and the cache's own reader still receives all changes: a cache that is behind is caught up in memory or,
+    /// if very many rows changed, rebuilt and stored if possible. Without a usable cache, the order is computed in memory.
+    /// A body that has made the change durable may move its bookmark.
     ///
     /// Costs and throws like opening the cache and ``FetchedOrder/changes(since:until:)``: O(k log n) for k changes; O(n
     /// log n) for a computed order. The change is unknown (`rebuilt`) if a migration has rewritten records since the
@@ -132,7 +133,9 @@ extension PersistentContainer {
             isCalled = true
             return try body(order, change)
         }
-        do { return try withUnchangedOrder(definition, options, call) } catch  where error.isDamage && !isCalled {
+        do {
+            return try withUnchangedOrder(definition, options, renewsCache: true, call)
+        } catch  where error.isDamage && !isCalled {
             // If the cache is damaged, the records may be sound.
             var inMemory = options
             inMemory.cacheName = nil

@@ -90,15 +90,19 @@ extension PersistentContainer {
     }
 
     /// Opens a cache's order in the newest state, without changing the cache: a cache that is behind is caught up in
-    /// memory, and an unusable one is computed in memory. O(k log n) for k changes; O(n log n) for an unusable cache.
+    /// memory, and an unusable one is computed in memory. If `renewsCache`, a cache that is behind by very many changes is
+    /// rebuilt and stored instead, which takes no memory for its rows; its exact reader still receives the changes.
+    /// O(k log n) for k changes; O(n log n) for an unusable cache or very many changes.
     package func withUnchangedOrder<Result>(
-        _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
+        _ definition: OrderDefinition, _ options: OrderOptions, renewsCache: Bool = false,
+        _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
         try withPublicErrors {
             guard let cache = try cacheRequest(definition, options) else {
                 return try withOrder(definition, options, body)
             }
-            let reading = try cacheEngine.open(cache, writing: .nothing(wantsChange: false))
+            let writing = renewsCache ? Writing.renewal : .nothing(wantsChange: false)
+            let reading = try cacheEngine.open(cache, writing: writing)
             return try body(FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self))
         }
     }

@@ -8,44 +8,57 @@ extension CacheEngine {
     /// A change of more than this share of the records costs less by a comparison than by an edit for each row.
     private static let editedShare = 16
 
-    /// Opens a cache for an exact reader by a comparison. Returns nil if the cache isn't behind by many changes, or if
-    /// the rebuilt order can't be stored soon: the cache can then be caught up in a fork. The cache is rebuilt
-    /// immediately, in the newest state; until the reading ends, a note says which changes are unread. The snapshot is
-    /// held during the build, because it has the old order. O(n log n).
+    /// Opens a cache for an exact reader by a comparison. Returns nil if the cache isn't renewed: it can then be caught up
+    /// in a fork. The snapshot is held during the build, because it has the old order. O(n log n).
     func compare(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in snapshot: Snapshot,
         check: (OrderOutcome<RecordKey>) throws -> Void
     ) throws -> CacheReading? {
-        guard cache.needsExactChange, case .behind(let header, let changes) = assessment,
-            try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: snapshot),
+        guard cache.needsExactChange, case .behind(let header, _) = assessment,
             let old = try? header.order(of: cache.order, in: LMDBNodeStore(header, in: snapshot))
+        else { return nil }
+        let start = ContinuousClock.now
+        guard var renewed = try renewed(cache, assessment, in: snapshot, check: check), let note = renewed.note else {
+            return nil
+        }
+        // A note that was known before is of an older order than the snapshot's.
+        let isOfSnapshot = note.number == header.number && note.commit == header.commit
+        let outcome = try outcome(
+            since: note, of: cache.order, from: isOfSnapshot ? old : nil, to: renewed.opened.order,
+            in: renewed.snapshot)
+        renewed.opened = renewed.opened.with(outcome, from: note.commit)
+        renewed.note = try CacheDirectory.unread(of: cache.name, in: renewed.snapshot)
+        renewed.duration = ContinuousClock.now - start
+        return renewed
+    }
+
+    /// Rebuilds a cache that is behind by many changes, in the newest state. Until an exact reader has received them, the
+    /// reading's note says which changes are unread. Returns nil if the cache isn't behind by many changes, if its exact
+    /// reader hasn't received a rebuild, or if the rebuilt order can't be stored soon. O(n log n).
+    func renewed(
+        _ cache: CacheRequest, _ assessment: CacheAssessment, in snapshot: Snapshot,
+        check: (OrderOutcome<RecordKey>) throws -> Void = { _ in }
+    ) throws -> CacheReading? {
+        guard case .behind(let header, let changes) = assessment,
+            try Self.isLarge(changes, of: cache.order.builder, header.rowCount, in: snapshot)
         else { return nil }
         let known = try CacheDirectory.unread(of: cache.name, in: snapshot)
         if known?.reason != nil { return nil }
-        let start = ContinuousClock.now
         try check(.pending)
         hits?.write()
         let note = known ?? UnreadNote(number: header.number, commit: header.commit, reason: nil)
         var request = cache
         request.rebuildNote = .changes(since: note.commit)
         request.writeTimeout = cache.writeTimeout ?? Self.readingPatience
-        let (opened, newest): (OpenedOrder, Snapshot)
         do {
             // If another process has changed the cache meanwhile, the snapshot still has its old order.
             guard
-                case .built(let built, let state) = try build(
+                case .built(let opened, let newest) = try build(
                     request, .tooManyChanges, since: snapshot.transactionNumber),
-                built.isStored || store.isReadOnly
+                opened.isStored || store.isReadOnly
             else { return nil }
-            (opened, newest) = (built, state)
+            return CacheReading(cache: cache, opened: opened, snapshot: newest, note: note, hasNewNote: true)
         } catch StoreError.writerBusy, StoreError.moved, StoreError.notSaved { return nil }
-        // A note that was known before is of an older order than the snapshot's.
-        let outcome = try outcome(
-            since: note, of: cache.order, from: known == nil ? old : nil, to: opened.order, in: newest)
-        return CacheReading(
-            cache: cache, opened: opened.with(outcome, from: note.commit), snapshot: newest,
-            note: try CacheDirectory.unread(of: cache.name, in: newest), hasNewNote: true,
-            duration: ContinuousClock.now - start)
     }
 
     /// The change from an order's rows at a commit to the order in a reader's state.

@@ -8,6 +8,9 @@ package enum Writing {
     /// Nothing. The order of an unusable cache is computed in memory. If the change isn't wanted, an order is also
     /// computed if this probably costs less than catching up.
     case nothing(wantsChange: Bool = true)
+    /// Only a cache that is behind by many changes: it's rebuilt at once, in the newest state, if that is possible soon;
+    /// its exact reader still receives the changes. Otherwise nothing, and the change isn't wanted.
+    case renewal
     /// The order of a cache that was behind, when the reader is done (`end`). An unusable cache is rebuilt at once, in
     /// the newest state; so is a cache that is behind by many changes, if its reader is exact (`compare`).
     case atEnd
@@ -32,10 +35,11 @@ extension CacheEngine {
         let transaction: Int
         do {
             let snapshot = try snapshot ?? store.snapshot()
-            if case .nothing(let wantsChange) = writing {
-                let attempt = try findUnstored(cache, assessment, in: snapshot, wantsChange: wantsChange)
-                return CacheReading(
-                    cache: cache, opened: try attempt.order(of: cache.order, in: snapshot), snapshot: snapshot)
+            switch writing {
+            case .nothing(let wantsChange):
+                return try unstored(cache, assessment, in: snapshot, wantsChange: wantsChange)
+            case .renewal: return try renewedOrUnstored(cache, in: snapshot)
+            case .atEnd, .atOnce: break
             }
             switch try attempt(cache, assessment, in: snapshot, check: check) {
             case .opened(let reading):
@@ -46,6 +50,28 @@ extension CacheEngine {
         }  // The snapshot is released before this build, which may take long.
         try check(.rebuilt(reason))
         return try place(rebuild(cache, reason, since: transaction), writing)
+    }
+
+    private func renewedOrUnstored(_ cache: CacheRequest, in snapshot: Snapshot) throws -> CacheReading {
+        // As for an exact reader, a cache that is behind by very many changes isn't unusable.
+        var exact = cache
+        exact.needsExactChange = true
+        let assessment = try assess(exact, in: snapshot)
+        let start = ContinuousClock.now
+        guard !CacheDirectory.isIndex(cache.name), var renewed = try renewed(exact, assessment, in: snapshot) else {
+            return try unstored(cache, assessment, in: snapshot, wantsChange: false)
+        }
+        renewed.duration = ContinuousClock.now - start
+        record(rebuild: renewed)
+        return renewed
+    }
+
+    private func unstored(
+        _ cache: CacheRequest, _ assessment: CacheAssessment?, in snapshot: Snapshot, wantsChange: Bool
+    ) throws -> CacheReading {
+        let attempt = try findUnstored(cache, assessment, in: snapshot, wantsChange: wantsChange)
+        return CacheReading(
+            cache: cache, opened: try attempt.order(of: cache.order, in: snapshot), snapshot: snapshot)
     }
 
     /// Stores the order of a cache that was behind, and records the catch-up in the statistics, if that is wanted at

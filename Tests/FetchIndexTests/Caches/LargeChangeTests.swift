@@ -150,6 +150,31 @@ import Testing
         #expect(try container.store.lastTransaction() == transaction, "the second reading had something to store")
     }
 
+    /// A reader of the change since a point rebuilds a cache that is far behind, and its exact reader still gets the
+    /// change.
+    @Test func theChangeSinceAPointRenewsCachesAndIsReadAgain() throws {
+        var random = SeededGenerator(seed: TestSettings.seed)
+        let before = try read()
+        let point = StorePoint.commit(try container.newestCommit())
+        try updateAll(&random)
+        for (index, definition) in Self.definitions.enumerated() {
+            let options = options(index, exact: false)
+            try container.withOrder(definition, options, since: point) { order, change in
+                let after = try rows(order)
+                #expect(change.replay(on: before[index].rows) == after, "order \(index)")
+            }
+            #expect(try container.withOrder(definition, options) { $0.outcome } == .hit, "order \(index)")
+        }
+        for (index, (old, new)) in zip(before, try read()).enumerated() {
+            guard case .caughtUp(let change) = new.outcome else {
+                Issue.record("order \(index): \(new.outcome)")
+                continue
+            }
+            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
+        }
+        for reading in try read() { #expect(reading.outcome == .hit) }
+    }
+
     /// Another process commits between the reader's snapshot and the build.
     @Test func aCommitBeforeTheBuildLosesNoChange() throws {
         var random = SeededGenerator(seed: TestSettings.seed)
