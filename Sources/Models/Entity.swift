@@ -282,22 +282,6 @@ public struct Entity: Sendable {
     package var indexesOfAttributes: [Index] {
         indexes.filter { $0.keys.allSatisfy { slot(of: $0.attribute) != nil } }
     }
-
-    /// The constraint of an attribute or a reference that is unique by itself; nil for other slots.
-    package func uniqueConstraint(ofSlot slot: Int) -> UniqueConstraint? {
-        uniqueConstraints.first { $0.slots == [slot] }
-    }
-
-    /// The constraint of attributes that are unique together, in any order, or of one alone; nil for others.
-    package func uniqueConstraint(ofSlots slots: [Int]) -> UniqueConstraint? {
-        let wanted = Set(slots)
-        return uniqueConstraints.first { $0.slots.count == slots.count && Set($0.slots) == wanted }
-    }
-
-    /// The names of a constraint's attributes and references, as messages show them.
-    package func name(of constraint: UniqueConstraint) -> String {
-        constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")
-    }
 }
 
 extension Array {

@@ -233,16 +233,6 @@ struct FetchCommand: ParsableCommand {
         Output.line("\(count)")
     }
 
-    private func columns(of order: FetchedOrder) throws -> [FetchedColumn] {
-        guard let columns else { return order.attributeColumns }
-        var known: Set<String> = []
-        return try RequestText.split(columns, at: ",").map { text in
-            let name = RequestText.unquoted(text)
-            guard known.insert(name).inserted else { throw ValidationError("--columns names \(name) twice.") }
-            return try order.column(name)
-        }
-    }
-
     /// The maximum number of rows to print; nil if all are printed.
     private var rowLimit: Int? {
         if !choice.isEmpty { return nil }
