@@ -8,9 +8,9 @@ extension FetchedOrder {
     /// this one lacks. A changed object has a row in each. The other order may belong to another store.
     ///
     /// Only ranges of rows whose fingerprints differ are read: O(k log n) descents for k such rows among n, each of O(log
-    /// n), plus the rows with the same section and sort keys as one of them. Throws `RequestError` if an order keeps no fingerprint, if the two
-    /// have other attributes or requests, or if the request leads to related objects: its sort keys may then change although
-    /// the row's own values don't. Also throws `StoreError`, and rethrows the body's errors.
+    /// n), plus the rows with the same section and sort keys as one of them. Throws `RequestError` if an order keeps no
+    /// fingerprint, if the two have other attributes or requests, or if the request leads to related objects: its sort
+    /// keys may then change although the row's own values don't. Also throws `StoreError`, and rethrows the body's errors.
     public func forEachDifference(
         from other: FetchedOrder, _ body: (_ row: FetchedRow, _ isInOther: Bool) throws -> Void
     ) throws {
@@ -27,10 +27,7 @@ extension FetchedOrder {
         }
     }
 
-    /// Whether `forEachDifference` can compare two orders.
-    package func isComparable(to other: FetchedOrder) -> Bool { (try? requireComparable(to: other)) != nil }
-
-    private func requireComparable(to other: FetchedOrder) throws {
+    func requireComparable(to other: FetchedOrder) throws {
         for order in [self, other] where !order.opened.order.shape.aggregates.hasFingerprint {
             throw RequestError.malformed(
                 "orders can only be compared if both keep a fingerprint; an order of \(order.entity.name) has none")
