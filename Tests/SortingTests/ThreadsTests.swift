@@ -80,7 +80,10 @@ import Testing
                     delivered.withLock { $0 += 1 }
                 }
             } consume: { (number: Int) in
-                if number == 3 { throw Fault(number: 3) }
+                if number < 3 { return }
+                // Meanwhile the producer fills the pipe, and waits.
+                usleep(20_000)
+                throw Fault(number: 3)
             }
         }
         #expect(delivered.withLock { $0 } < 10)

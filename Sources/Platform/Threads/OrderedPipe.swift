@@ -124,9 +124,12 @@ final class OrderedPipe<Item>: @unchecked Sendable {
 
     /// Ends the pipe: discards waiting items, and waits for the producers, which stop when they next call `begin`.
     func end() {
+        // `locked` wakes the producers when its body ends, so the first body must not wait for them.
         locked {
             closed.store(true, ordering: .relaxed)
             waiting = [:]
+        }
+        locked {
             while producers > 0 { wait() }
             produce = nil
         }
