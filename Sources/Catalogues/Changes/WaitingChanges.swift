@@ -1,7 +1,7 @@
 internal import FetchIndex
 
-/// Changes of a transaction that wait for its end, because another object has one of their unique values. Later changes
-/// of an object that has a waiting change wait too, so that they are made in order.
+/// Changes of a transaction that wait for its end, because another object has one of their unique values. If
+/// a change of an object waits, its later changes wait too, so that they are made in order.
 struct WaitingChanges {
     typealias Line = (change: ChangeLine, number: Int)
 

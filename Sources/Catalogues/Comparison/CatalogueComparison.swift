@@ -8,7 +8,7 @@ internal import FetchIndexPlatform
 /// - reads both files at once, without storing their rows: `KeyedRows`
 /// - compares rows with the same key: `RowComparison`
 package struct CatalogueComparison {
-    /// A file, whose key and entity are those of the other one, too.
+    /// A file. Both files have the same key and entity.
     package struct Input {
         package var request: ImportRequest
         /// The numbers of the rows, in the order of the file; empty if rows are numbered by their places.

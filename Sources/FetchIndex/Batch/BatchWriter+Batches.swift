@@ -70,7 +70,7 @@ extension BatchWriter {
 extension BatchWriter {
     /// Lets the writer defer unique keys from the first batch on, if the entity has no objects then. `commit` writes
     /// the deferred keys. A batch that reaches `atMost` deferred keys writes them too, since each takes 11 to 22 bytes
-    /// of memory, and the next batches defer theirs. `commitBatch` commits without writing them.
+    /// of memory, and later batches defer keys again. `commitBatch` commits without writing them.
     package func deferUniqueKeys(atMost most: Int = 12_000_000) { mostDeferred = most }
 
     /// Whether the unique keys of new records are being deferred.

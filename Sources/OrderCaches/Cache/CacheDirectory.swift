@@ -79,7 +79,7 @@ package struct CacheDirectory {
     package static var nodeCapacity: Int { LMDBNodeStore.nodeCapacity }
 
     /// Deletes a cache; if the name is nil, all caches except indexes and those with damaged names. Returns the number
-    /// of deleted caches. If one of them is locked, throws `CacheError.locked` and deletes none.
+    /// of deleted caches. If one of them is locked, throws `CacheError.locked`, and deletes no cache.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)

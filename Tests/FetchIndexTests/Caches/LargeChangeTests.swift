@@ -77,6 +77,18 @@ import Testing
         }
     }
 
+    /// Expects that the exact reader of each cache gets the change since its rows before, and gets it once.
+    private func expectTheChange(since before: [(outcome: FetchOutcome, rows: [[ObjectID]])]) throws {
+        for (index, (old, new)) in zip(before, try read()).enumerated() {
+            guard case .caughtUp(let change) = new.outcome else {
+                Issue.record("order \(index): \(new.outcome)")
+                continue
+            }
+            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
+        }
+        for reading in try read() { #expect(reading.outcome == .hit) }
+    }
+
     private func updateAll(_ random: inout SeededGenerator) throws {
         let makers = try BatchWriter(container, entity: "Maker", key: "code")
         for code in 0..<10 {
@@ -102,16 +114,10 @@ import Testing
         var random = SeededGenerator(seed: TestSettings.seed)
         let before = try read()
         try updateAll(&random)
-        let after = try read()
-        for (index, (old, new)) in zip(before, after).enumerated() {
-            guard case .caughtUp(let change) = new.outcome else {
-                Issue.record("order \(index): \(new.outcome)")
-                continue
-            }
-            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
+        try expectTheChange(since: before)
+        for index in Self.definitions.indices {
             #expect(try container.verifyCache("c\(index)") == [], "order \(index)")
         }
-        for reading in try read() { #expect(reading.outcome == .hit) }
     }
 
     /// Each writer catches a maintained cache up, or rebuilds it if most rows changed. Its exact reader gets the changes
@@ -121,14 +127,7 @@ import Testing
         let before = try read()
         for index in Self.definitions.indices { try container.setMaintained(true, cacheNamed: "c\(index)") }
         try updateAll(&random)
-        for (index, (old, new)) in zip(before, try read()).enumerated() {
-            guard case .caughtUp(let change) = new.outcome else {
-                Issue.record("order \(index): \(new.outcome)")
-                continue
-            }
-            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
-        }
-        for reading in try read() { #expect(reading.outcome == .hit) }
+        try expectTheChange(since: before)
     }
 
     /// Updates of rows that aren't in an order leave its cache current after one reading.
@@ -165,14 +164,7 @@ import Testing
             }
             #expect(try container.withOrder(definition, options) { $0.outcome } == .hit, "order \(index)")
         }
-        for (index, (old, new)) in zip(before, try read()).enumerated() {
-            guard case .caughtUp(let change) = new.outcome else {
-                Issue.record("order \(index): \(new.outcome)")
-                continue
-            }
-            #expect(change.replay(on: old.rows) == new.rows, "order \(index)")
-        }
-        for reading in try read() { #expect(reading.outcome == .hit) }
+        try expectTheChange(since: before)
     }
 
     /// Another process commits between the reader's snapshot and the build.

@@ -86,7 +86,7 @@ extension StoreWriter {
             of: unkeyed, constraint, hasKeyed: entityState.count > 0, atMost: most, folder: store.path)
     }
 
-    /// Whether the objects that lack their keys are those of `keys`. Otherwise another writer has written the keys.
+    /// Whether `keys` are the keys that objects of the store lack. Otherwise another writer has written the keys.
     package func lacks(_ keys: DeferredKeys) throws -> Bool {
         try state.unkeyed == keys.unkeyed && entityState(keys.unkeyed.entity).nextObject == keys.next
     }

@@ -137,9 +137,9 @@ extension DiffCommand {
 
     // MARK: Choice
 
-    /// Pairs of caches of the two stores that have all rows and their fingerprints, and of which some may be comparable:
-    /// those of one name first, each in the order of names. Empty if the rows of one store may lack keys, or if the
-    /// stores have different entities.
+    /// Pairs of caches of the two stores that have all rows and their fingerprints, and of which some may be comparable,
+    /// in the order of names. Pairs with the same name come first. Empty if the rows of one store may lack keys, or if
+    /// the stores have different entities.
     private func wholeCaches(of containers: [PersistentContainer]) throws -> [[String]] {
         let entities = try zip(containers, [first, second]).map { try storedEntity(of: $0, $1) }
         let key = key ?? entities.lazy.compactMap { $0.attributes.first(where: \.isUnique)?.name }.first

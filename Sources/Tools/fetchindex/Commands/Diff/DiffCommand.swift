@@ -190,7 +190,7 @@ struct DiffCommand: ParsableCommand {
         return request
     }
 
-    /// The given types, which are those of the first catalogue that isn't empty.
+    /// The types that `--types` gives; without it, the types of the first catalogue that is a store.
     func types(of sources: [Source]) throws -> GivenTypes {
         try GivenTypes(option: types ?? sources.lazy.compactMap(\.types).first ?? "")
     }
